@@ -1,0 +1,1 @@
+//! Shared parts of the end-to-end stories live beside them; this library is empty on purpose.
