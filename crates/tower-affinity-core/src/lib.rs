@@ -1,1 +1,42 @@
-//! Work in progress.
+//! The rules of commit affinity, without I/O.
+//!
+//! A session is *pinned* to the deployment group (all endpoints that run one commit) on which it
+//! began. This crate holds the values ([`SessionPin`], [`Rollout`]), the rule ([`decide`]) and the
+//! wire form of a pin ([`PinCodec`]). Time, randomness, the rollout snapshot and the view of what
+//! is ready are arguments, so that the same rule runs in the layers, in the gateway and in tests.
+//!
+//! The modules are listed in reading order: each assumes only those before it.
+
+mod assign;
+mod clock;
+mod decide;
+mod group;
+mod id;
+mod pin;
+mod policy;
+mod readiness;
+mod rollout;
+mod time;
+mod token;
+
+pub use assign::{DrawKey, DrawSalt, draw};
+pub use clock::Clock;
+pub use decide::{
+    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
+};
+pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
+pub use id::{
+    EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName, SessionId,
+};
+pub use pin::{GroupRef, LastMove, MoveCause, SessionPin, UnknownClaims};
+pub use policy::{Level, Lifetimes, LifetimesError, OnGone, Policy};
+pub use readiness::{AlwaysReady, GROUP_GRACE, Readiness, Ready};
+pub use rollout::{
+    AbortRequest, Change, DocumentError, NewGroup, Refusal, Rollout, RolloutError, Status,
+    TOMBSTONE_GRACE, Tombstone,
+};
+pub use time::Timestamp;
+pub use token::{
+    Algorithm, CodeCollision, GroupCodes, Key, KeyError, KeyId, Keyring, MAX_KEYS, MAX_TOKEN,
+    Opened, PinCodec, Sealed,
+};

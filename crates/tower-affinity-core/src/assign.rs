@@ -1,0 +1,103 @@
+//! The draw: which group a new session gets.
+//!
+//! Weighted rendezvous hashing: each group gets a uniform number `u` from a hash of the key and the
+//! group's name, and the group with the smallest `-ln(u) / weight` wins. Such exponential races are
+//! won in proportion to the weights, and raising one weight moves keys only to that group
+//! (Schindelhauer and Schomaker, "Weighted distributed hash tables", SPAA 2005: the logarithmic
+//! method).
+//! The logarithm is that of `libm` and not the platform's, so that all machines agree bit for bit.
+
+use std::hash::Hasher;
+
+use sha2::{Digest, Sha256};
+use siphasher::sip::SipHasher24;
+use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher128};
+
+use crate::{Group, Readiness, Ready, Rollout, ServiceName, SessionId};
+
+/// A constant of the service that separates its draws from those of others. It is no secret.
+#[derive(Clone, Debug)]
+pub struct DrawSalt {
+    groups: SipHasher24,
+    keys: SipHasher128,
+}
+
+impl DrawSalt {
+    /// The salt of a service.
+    #[must_use]
+    pub fn new(service: &ServiceName) -> Self {
+        let (groups, keys) = (salt("group-draw", service), salt("draw-key", service));
+        Self {
+            groups: SipHasher24::new_with_key(&groups),
+            keys: SipHasher128::new_with_key(&keys),
+        }
+    }
+
+    /// The draw's key for what a scope names, for example a user's id.
+    #[must_use]
+    pub fn key(&self, named: &[u8]) -> DrawKey {
+        let mut hasher = self.keys;
+        hasher.write(named);
+        DrawKey(hasher.finish128().as_u128())
+    }
+
+    /// A uniform number in (0, 1) that depends on the key and the group's name only.
+    fn uniform(&self, key: DrawKey, group: &Group) -> f64 {
+        let mut hasher = self.groups;
+        hasher.write(&key.0.to_be_bytes());
+        hasher.write(group.name().as_str().as_bytes());
+        // 53 bits fill a double's fraction; the half keeps it away from both ends
+        ((hasher.finish() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+}
+
+/// What the draw depends on besides the rollout: a session's id or a hash of what a scope names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawKey(u128);
+
+impl From<SessionId> for DrawKey {
+    fn from(session: SessionId) -> Self {
+        Self(session.bits())
+    }
+}
+
+/// Draws a group by weight among those that are active, have weight, and are ready here.
+///
+/// `None` if there is none: a group of weight 0 is never a spare.
+#[must_use]
+pub fn draw<'a>(
+    salt: &DrawSalt,
+    key: DrawKey,
+    rollout: &'a Rollout,
+    ready: &dyn Readiness,
+) -> Option<&'a Group> {
+    let mut best: Option<(f64, &Group)> = None;
+    for group in rollout.groups() {
+        if !group.takes_new_sessions() || ready.of(group.name()) != Ready::Yes {
+            continue;
+        }
+        let score = -libm::log(salt.uniform(key, group)) / f64::from(group.weight().get());
+        // equal scores are decided by name, so that the order of the groups has no say
+        let wins = best.is_none_or(|(least, winner)| {
+            score < least || (score == least && group.name() < winner.name())
+        });
+        if wins {
+            best = Some((score, group));
+        }
+    }
+    best.map(|(_, group)| group)
+}
+
+fn salt(label: &str, service: &ServiceName) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    hash.update(label.as_bytes());
+    hash.update([0]);
+    hash.update(service.as_str().as_bytes());
+    let digest: [u8; 32] = hash.finalize().into();
+    let mut salt = [0; 16];
+    salt.copy_from_slice(digest.split_at(16).0);
+    salt
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+//! What the rule answers.
+
+use super::{Absence, Fault};
+use crate::{GroupId, LastMove, MoveCause, Revision, SessionId, SessionPin};
+
+/// The rule's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The decision.
+    Decided(Decision),
+    /// A pin names a group that only a newer state can know: fetch it, wait a little, ask again.
+    Behind(Revision),
+}
+
+/// What was decided for one request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// What kind of decision it is.
+    pub kind: Kind,
+    /// Why.
+    pub cause: Cause,
+    /// The group that serves; `None` for some refusals.
+    pub group: Option<GroupId>,
+    /// The session's pin as it is after this decision; `None` where there is no session.
+    pub pin: Option<SessionPin>,
+    /// Whether that pin is to be written on the answer.
+    pub issue: bool,
+    /// The part of the population that the request belongs to.
+    pub cohort: Cohort,
+}
+
+impl Decision {
+    /// The session, where there is one.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        self.pin.as_ref().map(|pin| pin.session)
+    }
+
+    /// The last move of the session, until the application has seen it.
+    #[must_use]
+    pub fn moved_from(&self) -> Option<&LastMove> {
+        self.pin.as_ref().and_then(|pin| pin.last_move.as_ref())
+    }
+
+    /// The group's name for headers and metrics: `none` without a group, `unknown` for one that
+    /// only a newer state knows.
+    #[must_use]
+    pub fn group_label(&self) -> &str {
+        match &self.group {
+            Some(group) => group.name().as_str(),
+            None if self.cause == Cause::Behind => "unknown",
+            None => "none",
+        }
+    }
+}
+
+/// The kinds of decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A new session was drawn.
+    Assigned,
+    /// A pin was obeyed.
+    Pinned,
+    /// A session with a pin is served by another group from now on.
+    Moved,
+    /// The scope asks for no session.
+    Bypassed,
+    /// We answer ourselves.
+    Refused,
+}
+
+impl Kind {
+    /// All kinds, for closed label sets.
+    pub const ALL: [Self; 5] = [
+        Self::Assigned,
+        Self::Pinned,
+        Self::Moved,
+        Self::Bypassed,
+        Self::Refused,
+    ];
+
+    /// The word in headers and labels.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Assigned => "assigned",
+            Self::Pinned => "pinned",
+            Self::Moved => "moved",
+            Self::Bypassed => "bypassed",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+macro_rules! causes {
+    ($($(#[$doc:meta])* $name:ident => $word:literal),* $(,)?) => {
+        /// Why something was decided: a closed list.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Cause { $($(#[$doc])* $name),* }
+
+        impl Cause {
+            /// All causes, for closed label sets.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The word in headers and labels.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word),* }
+            }
+        }
+    };
+}
+
+causes! {
+    /// A session begins.
+    New => "new",
+    /// A session begins, drawn by what its scope names.
+    Keyed => "keyed",
+    /// A browser may have kept its cookie back; no session.
+    Withheld => "withheld",
+    /// A browser's question before the real request; no session.
+    Preflight => "preflight",
+    /// [`Fault::Malformed`].
+    Malformed => "malformed",
+    /// [`Fault::WrongType`].
+    WrongType => "wrong_type",
+    /// [`Fault::BadSignature`].
+    BadSignature => "bad_signature",
+    /// [`Fault::UnknownKey`].
+    UnknownKey => "unknown_key",
+    /// [`Fault::WrongAudience`].
+    WrongAudience => "wrong_audience",
+    /// [`Fault::FromFuture`].
+    FromFuture => "from_future",
+    /// [`Fault::ExpiredIdle`].
+    ExpiredIdle => "expired_idle",
+    /// [`Fault::ExpiredMax`].
+    ExpiredMax => "expired_max",
+    /// [`Fault::Oversize`].
+    Oversize => "oversize",
+    /// [`Fault::Duplicates`].
+    Duplicates => "duplicates",
+    /// The pin was obeyed.
+    Ok => "ok",
+    /// The pin was obeyed; its group drains.
+    Draining => "draining",
+    /// The pin was obeyed; it is newer than our state.
+    Behind => "behind",
+    /// The group is aborted, but its sessions stay until the deadline.
+    AbortedStay => "aborted_stay",
+    /// The group is aborted.
+    Aborted => "aborted",
+    /// The group is retired or unknown.
+    Gone => "gone",
+    /// The group has had no ready endpoint for the grace period.
+    GroupDown => "group_down",
+    /// The scope reads no pin.
+    None => "none",
+    /// The scope obeys a pin and writes none.
+    Follow => "follow",
+    /// The scope draws each request anew.
+    Connection => "connection",
+    /// The group is aborted and its sessions end.
+    AbortedEnd => "aborted_end",
+    /// No group that may take a new session has a ready endpoint.
+    NoReady => "no_ready",
+    /// Another process serves the group.
+    NotServedHere => "not_served_here",
+    /// Answered before a decision.
+    Early => "early",
+}
+
+impl From<Fault> for Cause {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Malformed => Self::Malformed,
+            Fault::WrongType => Self::WrongType,
+            Fault::BadSignature => Self::BadSignature,
+            Fault::UnknownKey => Self::UnknownKey,
+            Fault::WrongAudience => Self::WrongAudience,
+            Fault::FromFuture => Self::FromFuture,
+            Fault::ExpiredIdle => Self::ExpiredIdle,
+            Fault::ExpiredMax => Self::ExpiredMax,
+            Fault::Oversize => Self::Oversize,
+            Fault::Duplicates => Self::Duplicates,
+        }
+    }
+}
+
+impl From<MoveCause> for Cause {
+    fn from(cause: MoveCause) -> Self {
+        match cause {
+            MoveCause::Aborted => Self::Aborted,
+            MoveCause::Gone => Self::Gone,
+            MoveCause::GroupDown => Self::GroupDown,
+        }
+    }
+}
+
+impl Absence {
+    /// The cause of an assignment without a pin; a key only matters where nothing else does.
+    pub(super) fn cause(self, keyed: bool) -> Cause {
+        match self {
+            Self::Preflight => Cause::Preflight,
+            Self::Withheld => Cause::Withheld,
+            Self::Fault(fault) => fault.into(),
+            Self::New if keyed => Cause::Keyed,
+            Self::New => Cause::New,
+        }
+    }
+}
+
+/// The part of the population that a request belongs to: a canary is judged on `current` only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cohort {
+    /// No session, or one that something other than the draw placed at its start.
+    None,
+    /// Assigned since the last change of any weight.
+    Current,
+    /// Assigned before it.
+    Established,
+    /// Moved at least once.
+    Moved,
+}
+
+impl Cohort {
+    /// All cohorts, for closed label sets.
+    pub const ALL: [Self; 4] = [Self::None, Self::Current, Self::Established, Self::Moved];
+
+    /// The word in labels.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Current => "current",
+            Self::Established => "established",
+            Self::Moved => "moved",
+        }
+    }
+
+    pub(super) fn of(pin: &SessionPin, step_revision: Revision) -> Self {
+        match (pin.placed, pin.moves) {
+            (true, 0) => Self::None,
+            (true, _) => Self::Moved,
+            (false, _) if pin.assigned >= step_revision => Self::Current,
+            (false, _) => Self::Established,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the rule is given.
+
+use crate::{
+    DrawKey, DrawSalt, GroupName, Policy, Readiness, Rollout, SessionId, SessionPin, Timestamp,
+};
+
+/// Everything that a decision depends on.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// What the client showed.
+    pub presented: &'a Presented,
+    /// What the request's scope asks for; `None` if it is in no scope.
+    pub policy: Option<&'a Policy>,
+    /// The snapshot of all groups.
+    pub rollout: &'a Rollout,
+    /// Which groups have a ready endpoint here.
+    pub ready: &'a dyn Readiness,
+    /// The salt of the service.
+    pub salt: &'a DrawSalt,
+    /// The group that this very process is, if it is one: a balancer in front has drawn already.
+    pub serving: Option<&'a GroupName>,
+    /// The request's one reading of the clock.
+    pub now: Timestamp,
+    /// A fresh session id from the system's random generator.
+    pub fresh: SessionId,
+    /// What is known about a newer state of the rollout.
+    pub newer: Newer,
+}
+
+impl std::fmt::Debug for Inputs<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inputs")
+            .field("presented", self.presented)
+            .field("policy", &self.policy)
+            .field("revision", &self.rollout.revision())
+            .field("now", &self.now)
+            .field("newer", &self.newer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the client showed, trusted or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Presented {
+    /// The one pin that counts, or why there is none.
+    pub shown: Shown,
+    /// What the scope draws by, where it names something that the request has.
+    pub key: Option<DrawKey>,
+}
+
+/// The one pin that counts, or why there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    /// A valid pin.
+    Pin(Box<SessionPin>),
+    /// None.
+    Nothing(Absence),
+}
+
+/// Why a request has no pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// None was sent.
+    New,
+    /// A browser's question before the real request, which never carries a cookie.
+    Preflight,
+    /// A browser may have kept its cookie back.
+    Withheld,
+    /// What was sent is no valid pin.
+    Fault(Fault),
+}
+
+/// What is wrong with something that was sent as a pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// It has not the form of a pin.
+    Malformed,
+    /// It is a token of another kind.
+    WrongType,
+    /// We did not sign it.
+    BadSignature,
+    /// It names a key that is not in the ring.
+    UnknownKey,
+    /// It is for another service.
+    WrongAudience,
+    /// It was issued more than five minutes from now.
+    FromFuture,
+    /// It was not used for too long.
+    ExpiredIdle,
+    /// Its session is too old.
+    ExpiredMax,
+    /// It is too long to be one.
+    Oversize,
+    /// There are more candidates than are looked at.
+    Duplicates,
+}
+
+/// What is known about a newer state of the rollout than the snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newer {
+    /// Nobody has asked yet.
+    Unasked,
+    /// Asked, but there was no proof in time that the snapshot is the newest.
+    Unproven {
+        /// When a pin above our revision was first seen.
+        behind_since: Timestamp,
+    },
+    /// A fresh read, or having no other source than ourselves, proves that there is none.
+    Proved,
+}

@@ -1,0 +1,297 @@
+//! The rule itself, in the order in which it is tried.
+
+use std::time::Duration;
+
+use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
+use crate::{
+    Abort, AbortPolicy, DrawKey, GROUP_GRACE, Group, GroupId, GroupName, GroupRef, Level,
+    MoveCause, OnGone, Policy, Ready, SessionPin, State, Status, draw,
+};
+
+/// How long an unknown group in a pin above our revision is waited for before it counts as gone.
+const BEHIND_BOUND: Duration = Duration::from_secs(10);
+
+/// Decides one request.
+///
+/// [`Outcome::Behind`] is answered only while `newer` is [`Newer::Unasked`].
+#[must_use]
+pub fn decide(inputs: &Inputs<'_>) -> Outcome {
+    let decided = match inputs.policy {
+        None => bypassed(Cause::None, inputs.default_group()),
+        Some(policy) => match (policy.level, &inputs.presented.shown) {
+            (Level::None, _) => bypassed(Cause::None, inputs.default_group()),
+            (Level::Connection, _) => inputs.drawn_afresh(),
+            (Level::Follow, shown) => bypassed(Cause::Follow, inputs.followed(shown)),
+            (Level::Group, Shown::Pin(pin)) => match inputs.pinned(policy, pin) {
+                Ok(decision) => decision,
+                Err(behind) => return behind,
+            },
+            (Level::Group, Shown::Nothing(absence)) => inputs.unpinned(policy, *absence),
+        },
+    };
+    Outcome::Decided(inputs.served_here(decided))
+}
+
+impl Inputs<'_> {
+    /// Where a request goes that has no session: the stable group, or this very process if a
+    /// balancer in front has drawn already.
+    fn default_group(&self) -> GroupId {
+        let Some(name) = self.serving else {
+            return self.rollout.stable_id();
+        };
+        let known = self.rollout.group(name).map(|group| group.id().clone());
+        // a process can be up before its group is registered; generation 0 is never in a pin
+        known.unwrap_or_else(|| GroupId::new(name.clone(), 0))
+    }
+
+    fn drawn_afresh(&self) -> Decision {
+        if self.serving.is_some() {
+            return bypassed(Cause::Connection, self.default_group());
+        }
+        match self.draw(self.fresh.into()) {
+            Some(group) => bypassed(Cause::Connection, group.id().clone()),
+            None => refused(Cause::NoReady, None),
+        }
+    }
+
+    /// Level `follow`: never waits, refuses or writes.
+    fn followed(&self, shown: &Shown) -> GroupId {
+        if let Shown::Pin(pin) = shown
+            && let Some(id) = pin.group.known()
+        {
+            match self.rollout.status(id) {
+                Status::Aborted(abort) if !abort.stays(self.now) => {
+                    return self.rollout.destination(abort);
+                }
+                Status::Serving(_) | Status::Aborted(_) if self.is_ready(id.name()) => {
+                    return id.clone();
+                }
+                _ => {}
+            }
+        }
+        self.default_group()
+    }
+
+    /// A request with a valid pin. `Err` is the wish for a newer state.
+    fn pinned(&self, policy: &Policy, pin: &SessionPin) -> Result<Decision, Outcome> {
+        let above = pin.revision > self.rollout.revision();
+        let id = match &pin.group {
+            GroupRef::Known(id) => id,
+            GroupRef::Unknown(_) => return self.unknown(policy, pin, above),
+        };
+        let group = match self.rollout.status(id) {
+            // before every rule about revisions: what is known to be aborted is never served
+            Status::Aborted(abort) => return Ok(self.aborted(policy, pin, id, abort)),
+            Status::Gone => return self.unknown(policy, pin, above),
+            Status::Serving(group) => group,
+        };
+        if above {
+            return Ok(self.obeyed(policy, pin, id, Cause::Behind));
+        }
+        if policy.on_gone == OnGone::Move
+            && self.is_lost(id.name())
+            && let Some(to) = self.draw(self.key_of(pin))
+        {
+            return Ok(self.moved(policy, pin, to.id().clone(), MoveCause::GroupDown));
+        }
+        let cause = match group.state() {
+            State::Draining { .. } => Cause::Draining,
+            _ => Cause::Ok,
+        };
+        Ok(self.obeyed(policy, pin, id, cause))
+    }
+
+    fn aborted(&self, policy: &Policy, pin: &SessionPin, id: &GroupId, abort: &Abort) -> Decision {
+        if abort.stays(self.now) {
+            if policy.on_gone == OnGone::Move && self.is_lost(id.name()) {
+                let to = self.rollout.destination(abort);
+                return self.moved(policy, pin, to, MoveCause::GroupDown);
+            }
+            return self.obeyed(policy, pin, id, Cause::AbortedStay);
+        }
+        if abort.policy == AbortPolicy::End {
+            return self.refused_with(pin, Cause::AbortedEnd, Some(id.clone()));
+        }
+        let to = self.rollout.destination(abort);
+        self.moved(policy, pin, to, MoveCause::Aborted)
+    }
+
+    /// A pin whose group is retired here, or that nobody here knows.
+    fn unknown(&self, policy: &Policy, pin: &SessionPin, above: bool) -> Result<Decision, Outcome> {
+        if above {
+            match self.newer {
+                Newer::Unasked => return Err(Outcome::Behind(pin.revision)),
+                Newer::Unproven { behind_since } if self.now.since(behind_since) < BEHIND_BOUND => {
+                    return Ok(self.refused_with(pin, Cause::Behind, None));
+                }
+                Newer::Unproven { .. } | Newer::Proved => {}
+            }
+        }
+        if policy.on_gone == OnGone::Strict {
+            return Ok(self.refused_with(pin, Cause::Gone, None));
+        }
+        Ok(match self.draw(self.key_of(pin)) {
+            Some(to) => self.moved(policy, pin, to.id().clone(), MoveCause::Gone),
+            None => self.refused_with(pin, Cause::NoReady, None),
+        })
+    }
+
+    fn unpinned(&self, policy: &Policy, absence: Absence) -> Decision {
+        let cause = absence.cause(self.presented.key.is_some());
+        let without_session = |group: GroupId| Decision {
+            kind: Kind::Assigned,
+            cause,
+            group: Some(group),
+            pin: None,
+            issue: false,
+            cohort: Cohort::None,
+        };
+        if absence == Absence::Preflight {
+            return without_session(self.default_group());
+        }
+        let group = match self.serving {
+            // the balancer in front has drawn already, whatever our weights say
+            Some(name) => match self.rollout.group(name) {
+                Some(group) if matches!(group.state(), State::Active) => group,
+                _ => return without_session(self.default_group()),
+            },
+            None => match self.draw(self.presented.key.unwrap_or(self.fresh.into())) {
+                Some(group) => group,
+                None => return refused(Cause::NoReady, None),
+            },
+        };
+        if absence == Absence::Withheld {
+            return without_session(group.id().clone());
+        }
+        let revision = self.rollout.revision();
+        let id = group.id().clone();
+        let pin = SessionPin::new(self.fresh, id.clone(), revision, self.now, policy.lifetimes);
+        Decision {
+            kind: Kind::Assigned,
+            cause,
+            group: Some(id),
+            cohort: Cohort::of(&pin, self.rollout.step_revision()),
+            pin: Some(pin),
+            issue: true,
+        }
+    }
+
+    fn obeyed(&self, policy: &Policy, pin: &SessionPin, id: &GroupId, cause: Cause) -> Decision {
+        let issue = pin.is_due(self.now, policy.lifetimes);
+        let pin = if issue {
+            pin.renewed(self.rollout.revision(), self.now, policy.lifetimes)
+        } else {
+            pin.clone()
+        };
+        self.with_pin(Kind::Pinned, cause, id.clone(), pin, issue)
+    }
+
+    fn moved(&self, policy: &Policy, pin: &SessionPin, to: GroupId, cause: MoveCause) -> Decision {
+        let revision = self.rollout.revision();
+        let pin = pin.moved(to.clone(), cause, revision, self.now, policy.lifetimes);
+        self.with_pin(Kind::Moved, cause.into(), to, pin, true)
+    }
+
+    fn with_pin(
+        &self,
+        kind: Kind,
+        cause: Cause,
+        group: GroupId,
+        pin: SessionPin,
+        issue: bool,
+    ) -> Decision {
+        Decision {
+            kind,
+            cause,
+            group: Some(group),
+            cohort: Cohort::of(&pin, self.rollout.step_revision()),
+            pin: Some(pin),
+            issue,
+        }
+    }
+
+    fn refused_with(&self, pin: &SessionPin, cause: Cause, group: Option<GroupId>) -> Decision {
+        Decision {
+            cohort: Cohort::of(pin, self.rollout.step_revision()),
+            pin: Some(pin.clone()),
+            ..refused(cause, group)
+        }
+    }
+
+    /// A process that serves one group refuses what belongs to another.
+    fn served_here(&self, decision: Decision) -> Decision {
+        let elsewhere = self.serving.is_some_and(|serving| {
+            decision
+                .group
+                .as_ref()
+                .is_some_and(|group| group.name() != serving)
+        });
+        if !elsewhere || decision.kind == Kind::Refused {
+            return decision;
+        }
+        Decision {
+            kind: Kind::Refused,
+            cause: Cause::NotServedHere,
+            issue: false,
+            ..decision
+        }
+    }
+
+    fn draw(&self, key: DrawKey) -> Option<&Group> {
+        draw(self.salt, key, self.rollout, self.ready)
+    }
+
+    /// A session that has to move is drawn by what its scope names, else by its id, so that all
+    /// replicas send it to the same place.
+    fn key_of(&self, pin: &SessionPin) -> DrawKey {
+        self.presented.key.unwrap_or(pin.session.into())
+    }
+
+    fn is_ready(&self, name: &GroupName) -> bool {
+        self.ready.of(name) == Ready::Yes
+    }
+
+    fn is_past_grace(&self, name: &GroupName) -> bool {
+        match self.ready.of(name) {
+            Ready::Yes => false,
+            Ready::No { since } => self.now.since(since) >= GROUP_GRACE,
+        }
+    }
+
+    /// A group is lost only while at most half of all groups are: if more are, it is us.
+    fn is_lost(&self, name: &GroupName) -> bool {
+        if !self.is_past_grace(name) {
+            return false;
+        }
+        let serving =
+            |group: &&Group| matches!(group.state(), State::Active | State::Draining { .. });
+        let (mut all, mut lost) = (0_usize, 0_usize);
+        for group in self.rollout.groups().iter().filter(serving) {
+            all += 1;
+            lost += usize::from(self.is_past_grace(group.name()));
+        }
+        lost * 2 <= all
+    }
+}
+
+fn bypassed(cause: Cause, group: GroupId) -> Decision {
+    Decision {
+        kind: Kind::Bypassed,
+        cause,
+        group: Some(group),
+        pin: None,
+        issue: false,
+        cohort: Cohort::None,
+    }
+}
+
+fn refused(cause: Cause, group: Option<GroupId>) -> Decision {
+    Decision {
+        kind: Kind::Refused,
+        cause,
+        group,
+        pin: None,
+        issue: false,
+        cohort: Cohort::None,
+    }
+}

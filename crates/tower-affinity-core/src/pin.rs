@@ -1,0 +1,222 @@
+//! The pin: "session S is served by group G since T, issued at I, under rollout revision R".
+
+use std::fmt;
+
+use crate::{GroupCode, GroupId, Lifetimes, Revision, SessionId, Timestamp};
+
+/// The group that a pin names, as far as this replica can tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupRef {
+    /// A group of the rollout, or one whose tombstone is still kept.
+    Known(GroupId),
+    /// A code that no group of this replica has.
+    Unknown(GroupCode),
+}
+
+impl GroupRef {
+    /// The group's id, if it is known here.
+    #[must_use]
+    pub fn known(&self) -> Option<&GroupId> {
+        match self {
+            Self::Known(id) => Some(id),
+            Self::Unknown(_) => None,
+        }
+    }
+
+    /// The name for headers and metrics; `unknown` for a code that nobody here knows.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.known().map_or("unknown", |id| id.name().as_str())
+    }
+}
+
+/// Why a session was moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MoveCause {
+    /// Its group was aborted.
+    Aborted,
+    /// Its group is retired or unknown.
+    Gone,
+    /// Its group has had no ready endpoint for the grace period.
+    GroupDown,
+}
+
+impl MoveCause {
+    /// The word on the wire and in labels.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Aborted => "aborted",
+            Self::Gone => "gone",
+            Self::GroupDown => "group_down",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Aborted, Self::Gone, Self::GroupDown]
+            .into_iter()
+            .find(|c| c.as_str() == text)
+    }
+}
+
+/// The last move of a session, remembered until the application has seen it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastMove {
+    /// The group that it left.
+    pub from: GroupRef,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub cause: MoveCause,
+}
+
+/// Claims that this release does not know, kept for the one that wrote them.
+#[derive(Clone, Default, PartialEq)]
+pub struct UnknownClaims(pub(crate) Option<Box<serde_json::Map<String, serde_json::Value>>>);
+
+impl UnknownClaims {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|claims| claims.is_empty())
+    }
+}
+
+impl fmt::Debug for UnknownClaims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} claims",
+            self.0.as_ref().map_or(0, |claims| claims.len())
+        )
+    }
+}
+
+/// A session's pin, opened and checked or about to be sealed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionPin {
+    /// The session.
+    pub session: SessionId,
+    /// The group that serves it.
+    pub group: GroupRef,
+    /// When the session began; no re-issue changes it.
+    pub started: Timestamp,
+    /// When this pin was issued.
+    pub issued: Timestamp,
+    /// When this pin ends unless it is renewed.
+    pub expires: Timestamp,
+    /// The rollout's revision at this issue.
+    pub revision: Revision,
+    /// The rollout's revision at the assignment.
+    pub assigned: Revision,
+    /// How often the session was moved.
+    pub moves: u32,
+    /// The last move, until the application has seen it.
+    pub last_move: Option<LastMove>,
+    /// Whether something other than the draw placed the session; never removed.
+    pub placed: bool,
+    /// Claims of other releases.
+    pub unknown: UnknownClaims,
+}
+
+impl SessionPin {
+    /// The pin of a session that begins now.
+    #[must_use]
+    pub fn new(
+        session: SessionId,
+        group: GroupId,
+        revision: Revision,
+        now: Timestamp,
+        lifetimes: Lifetimes,
+    ) -> Self {
+        let started = now.whole_secs();
+        Self {
+            session,
+            group: GroupRef::Known(group),
+            started,
+            issued: started,
+            expires: expiry(started, started, lifetimes),
+            revision,
+            assigned: revision,
+            moves: 0,
+            last_move: None,
+            placed: false,
+            unknown: UnknownClaims::default(),
+        }
+    }
+
+    /// Whether enough of the idle lifetime is used for a renewal: a quarter.
+    #[must_use]
+    pub fn is_due(&self, now: Timestamp, lifetimes: Lifetimes) -> bool {
+        now.since(self.issued) >= lifetimes.idle() / 4
+            && self.expires < self.started.plus(lifetimes.max_age()).whole_secs()
+    }
+
+    /// The same pin, issued anew: a later expiry, never an earlier one.
+    #[must_use]
+    pub fn renewed(&self, revision: Revision, now: Timestamp, lifetimes: Lifetimes) -> Self {
+        let issued = now.whole_secs().max(self.issued);
+        Self {
+            issued,
+            expires: self.expires.max(expiry(issued, self.started, lifetimes)),
+            revision: self.revision.max(revision),
+            ..self.clone()
+        }
+    }
+
+    /// The pin of the session after its move to `group`.
+    #[must_use]
+    pub fn moved(
+        &self,
+        group: GroupId,
+        cause: MoveCause,
+        revision: Revision,
+        now: Timestamp,
+        lifetimes: Lifetimes,
+    ) -> Self {
+        Self {
+            group: GroupRef::Known(group),
+            moves: self.moves.saturating_add(1),
+            last_move: Some(LastMove {
+                from: self.group.clone(),
+                at: now.whole_secs(),
+                cause,
+            }),
+            placed: true,
+            ..self.renewed(revision, now, lifetimes)
+        }
+    }
+
+    /// The pin after the application said that it has seen the last move.
+    #[must_use]
+    pub fn move_seen(self) -> Self {
+        Self {
+            last_move: None,
+            ..self
+        }
+    }
+
+    /// The pin of a session that is in use for as long as a stream is open: it has all its time.
+    #[must_use]
+    pub fn streaming(self, lifetimes: Lifetimes) -> Self {
+        let end = self.started.plus(lifetimes.max_age()).whole_secs();
+        Self {
+            expires: self.expires.max(end),
+            ..self
+        }
+    }
+
+    /// What decides between several valid pins of one request: the greatest wins.
+    #[must_use]
+    pub fn precedence(&self) -> impl Ord + use<> {
+        (self.revision, self.moves, self.issued)
+    }
+}
+
+/// `exp` = min(`iat` + `Ti`, `sst` + `Ta`), in whole seconds.
+fn expiry(issued: Timestamp, started: Timestamp, lifetimes: Lifetimes) -> Timestamp {
+    issued
+        .plus(lifetimes.idle())
+        .min(started.plus(lifetimes.max_age()))
+        .whole_secs()
+}

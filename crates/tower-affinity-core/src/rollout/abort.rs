@@ -1,0 +1,187 @@
+//! Abort: one atomic, idempotent step that moves a group's sessions to a safe one.
+
+use std::time::Duration;
+
+use super::refusal::NOT_READY;
+use super::{Change, Refusal, Rollout};
+use crate::{Abort, AbortPolicy, Group, GroupName, Readiness, Ready, State, Weight};
+
+/// What an operator asks for with an abort.
+#[derive(Clone, Debug, Default)]
+pub struct AbortRequest {
+    /// Where the sessions go; by default the stable group, or the latest former one that can.
+    pub to: Option<GroupName>,
+    /// What happens to the sessions; by default they move.
+    pub policy: Option<AbortPolicy>,
+    /// Skips only the check that the target has a ready endpoint.
+    pub force: bool,
+}
+
+impl Rollout {
+    /// Aborts a group. In the same revision the target becomes active, takes the group's weight on
+    /// top of its own (at least 1), and is stable if the group was.
+    ///
+    /// Repeated on an aborted group it answers the same state; another policy replaces the old one
+    /// under a new revision, the target never changes. The target's weight is cut at
+    /// [`Weight::MAX`].
+    ///
+    /// # Errors
+    ///
+    /// If the group is unknown or retired, if no target can take its sessions, or if the deadline
+    /// of `stay` is later than any session lives.
+    pub fn abort(
+        &self,
+        name: &GroupName,
+        request: &AbortRequest,
+        ready: &dyn Readiness,
+        change: Change,
+    ) -> Result<Self, Refusal> {
+        let group = self.require(name)?;
+        let policy = request.policy.unwrap_or(AbortPolicy::Move);
+        check_deadline(policy, change)?;
+        match &group.state {
+            State::Retired { .. } => {
+                return Err(Refusal::State {
+                    group: name.clone(),
+                    state: group.state.name(),
+                    verb: "abort",
+                    needs: "staged, active or draining",
+                });
+            }
+            State::Aborted(abort) => return Ok(self.abort_again(group, abort, request, change)),
+            State::Staged | State::Active | State::Draining { .. } => {}
+        }
+        let target = self.abort_target(group, request, ready)?;
+        let mut next = self.next(change);
+        let target_id = target.id.clone();
+        for other in &mut next.groups {
+            if other.id == target_id {
+                other.state = State::Active;
+                other.weight = other.weight.saturating_add(group.weight).max(Weight::ONE);
+            } else if other.id == group.id {
+                other.weight = Weight::ZERO;
+                let abort = Abort {
+                    target: target_id.clone(),
+                    policy,
+                    at: change.now,
+                };
+                other.state = State::Aborted(abort);
+            }
+        }
+        if *name == self.stable {
+            next.make_stable(target_id.name());
+        }
+        next.stepped(change, false);
+        Ok(next)
+    }
+
+    /// Staged, active and draining groups that could take the sessions of `name`.
+    fn possible_targets(&self, name: &GroupName, ready: &dyn Readiness) -> Vec<GroupName> {
+        let can = |group: &&Group| {
+            group.name() != name && objection(group).is_none() && is_ready(group, ready)
+        };
+        self.groups
+            .iter()
+            .filter(can)
+            .map(|group| group.name().clone())
+            .collect()
+    }
+
+    fn abort_target<'a>(
+        &'a self,
+        group: &Group,
+        request: &AbortRequest,
+        ready: &dyn Readiness,
+    ) -> Result<&'a Group, Refusal> {
+        let name = group.name();
+        let may = |target: &Group| {
+            let why = if target.name() == name {
+                Some("it is the group that is aborted")
+            } else {
+                objection(target)
+            };
+            why.or_else(|| (!request.force && !is_ready(target, ready)).then_some(NOT_READY))
+        };
+        let named = match &request.to {
+            Some(to) => Some(self.require(to)?),
+            None if *name != self.stable => self.group(&self.stable),
+            None => None,
+        };
+        match named {
+            Some(target) => match may(target) {
+                None => Ok(target),
+                Some(why) => Err(Refusal::Target {
+                    group: name.clone(),
+                    target: target.name().clone(),
+                    why,
+                    possible: self.possible_targets(name, ready),
+                }),
+            },
+            None => self
+                .former
+                .iter()
+                .rev()
+                .filter_map(|former| self.group(former))
+                .find(|target| may(target).is_none())
+                .ok_or_else(|| Refusal::NoTarget {
+                    group: name.clone(),
+                    possible: self.possible_targets(name, ready),
+                }),
+        }
+    }
+
+    fn abort_again(
+        &self,
+        group: &Group,
+        abort: &Abort,
+        request: &AbortRequest,
+        change: Change,
+    ) -> Self {
+        match request.policy {
+            Some(policy) if policy != abort.policy => {
+                let mut next = self.next(change);
+                if let Some(group) = next.groups.iter_mut().find(|other| other.id == group.id) {
+                    group.state = State::Aborted(Abort {
+                        policy,
+                        ..abort.clone()
+                    });
+                }
+                next
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
+impl Weight {
+    const ONE: Self = match Self::new(1) {
+        Ok(one) => one,
+        Err(_) => Self::MAX,
+    };
+}
+
+fn objection(target: &Group) -> Option<&'static str> {
+    match target.state {
+        State::Active | State::Draining { .. } => None,
+        State::Staged => Some("it is staged"),
+        State::Aborted(_) => Some("it is aborted"),
+        State::Retired { .. } => Some("it is retired"),
+    }
+}
+
+fn is_ready(group: &Group, ready: &dyn Readiness) -> bool {
+    ready.of(group.name()) == Ready::Yes
+}
+
+fn check_deadline(policy: AbortPolicy, change: Change) -> Result<(), Refusal> {
+    if let AbortPolicy::Stay { until } = policy {
+        let within: Duration = until.since(change.now);
+        if within > change.max_age {
+            return Err(Refusal::Deadline {
+                within_secs: within.as_secs(),
+                max_age_secs: change.max_age.as_secs(),
+            });
+        }
+    }
+    Ok(())
+}

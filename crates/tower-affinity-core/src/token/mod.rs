@@ -1,0 +1,15 @@
+//! The pin on the wire: a compact JWS whose claims are typed and checked here.
+//!
+//! `keyring` holds the keys, `code` hides the groups' names, `claims` is the JSON, `codec` seals
+//! and opens.
+
+mod claims;
+mod code;
+mod codec;
+mod keyring;
+#[cfg(test)]
+mod tests;
+
+pub use self::code::{CodeCollision, GroupCodes};
+pub use self::codec::{MAX_TOKEN, Opened, PinCodec, Sealed};
+pub use self::keyring::{Algorithm, Key, KeyError, KeyId, Keyring, MAX_KEYS};
