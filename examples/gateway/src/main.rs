@@ -1,2 +1,6 @@
-//! Work in progress.
+//! The commit affinity gateway: one verb, one module.
+
+#[cfg(test)]
+mod demo;
+
 fn main() {}
