@@ -1,3 +1,20 @@
 //! `gateway demo`: what commit affinity saves, seen on a small flow with simulated clients.
 
+mod acts;
+mod board;
+mod client;
+mod fleet;
 mod flow;
+mod jar;
+mod operator;
+mod report;
+mod screen;
+mod show;
+mod table;
+mod tally;
+mod walk;
+
+#[cfg(test)]
+mod standin;
+#[cfg(test)]
+mod tests;
