@@ -5,11 +5,14 @@ use std::time::Duration;
 use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
 use crate::{
     Abort, AbortPolicy, DrawKey, GROUP_GRACE, Group, GroupId, GroupName, GroupRef, Level,
-    MoveCause, OnGone, Policy, Ready, SessionPin, State, Status, draw,
+    MoveCause, OnGone, Policy, Ready, Revision, SessionPin, State, Status, draw,
 };
 
 /// How long an unknown group in a pin above our revision is waited for before it counts as gone.
 const BEHIND_BOUND: Duration = Duration::from_secs(10);
+
+/// The wish for a state of at least this revision.
+struct Behind(Revision);
 
 /// Decides one request.
 ///
@@ -24,7 +27,7 @@ pub fn decide(inputs: &Inputs<'_>) -> Outcome {
             (Level::Follow, shown) => bypassed(Cause::Follow, inputs.followed(shown)),
             (Level::Group, Shown::Pin(pin)) => match inputs.pinned(policy, pin) {
                 Ok(decision) => decision,
-                Err(behind) => return behind,
+                Err(Behind(revision)) => return Outcome::Behind(revision),
             },
             (Level::Group, Shown::Nothing(absence)) => inputs.unpinned(policy, *absence),
         },
@@ -73,7 +76,7 @@ impl Inputs<'_> {
     }
 
     /// A request with a valid pin. `Err` is the wish for a newer state.
-    fn pinned(&self, policy: &Policy, pin: &SessionPin) -> Result<Decision, Outcome> {
+    fn pinned(&self, policy: &Policy, pin: &SessionPin) -> Result<Decision, Behind> {
         let above = pin.revision > self.rollout.revision();
         let id = match &pin.group {
             GroupRef::Known(id) => id,
@@ -117,10 +120,10 @@ impl Inputs<'_> {
     }
 
     /// A pin whose group is retired here, or that nobody here knows.
-    fn unknown(&self, policy: &Policy, pin: &SessionPin, above: bool) -> Result<Decision, Outcome> {
+    fn unknown(&self, policy: &Policy, pin: &SessionPin, above: bool) -> Result<Decision, Behind> {
         if above {
             match self.newer {
-                Newer::Unasked => return Err(Outcome::Behind(pin.revision)),
+                Newer::Unasked => return Err(Behind(pin.revision)),
                 Newer::Unproven { behind_since } if self.now.since(behind_since) < BEHIND_BOUND => {
                     return Ok(self.refused_with(pin, Cause::Behind, None));
                 }

@@ -48,7 +48,7 @@ pub struct Opened {
 }
 
 /// A pin as a token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sealed {
     /// The token.
     pub token: String,
@@ -224,15 +224,6 @@ impl std::fmt::Debug for PinCodec {
             .field("service", &self.service)
             .field("keys", &keys)
             .finish()
-    }
-}
-
-impl Default for Sealed {
-    fn default() -> Self {
-        Self {
-            token: String::new(),
-            dropped_unknown: false,
-        }
     }
 }
 
