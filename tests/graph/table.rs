@@ -1,0 +1,123 @@
+//! The table "Who may import whom".
+
+pub(crate) const CORE: &str = "tower-affinity-core";
+pub(crate) const FACADE: &str = "tower-affinity";
+pub(crate) const TESTING: &str = "tower-affinity-testing";
+pub(crate) const GATEWAY: &str = "affinity-gateway";
+
+pub(crate) const CRYPTO_BACKENDS: &[&str] = &["aws_lc_rs", "rust_crypto"];
+
+pub(crate) struct Row {
+    pub(crate) krate: &'static str,
+    /// Our crates that it may ship with.
+    pub(crate) ours: &'static [&'static str],
+    /// Our crates that only its tests may use.
+    pub(crate) ours_in_tests: &'static [&'static str],
+    /// Other people's crates that it may ship with.
+    pub(crate) others: Others,
+    /// Packages that nothing it ships with may reach.
+    pub(crate) never: &'static [&'static str],
+}
+
+pub(crate) enum Others {
+    Any,
+    Only(&'static [&'static str]),
+}
+
+const EXAMPLE: &[&str] = &[FACADE, GATEWAY, TESTING];
+
+pub(crate) const TABLE: &[Row] = &[
+    Row {
+        krate: CORE,
+        ours: &[],
+        ours_in_tests: &[],
+        // no clock, environment or random source: those are arguments
+        others: Others::Only(&[
+            "base64",
+            "hkdf",
+            "hmac",
+            "jsonwebtoken",
+            "libm",
+            "serde",
+            "serde_json",
+            "sha2",
+            "siphasher",
+            "thiserror",
+        ]),
+        never: &[
+            "http",
+            "http-body",
+            "hyper",
+            "metrics",
+            "tokio",
+            "tower",
+            "tower-layer",
+            "tower-service",
+        ],
+    },
+    Row {
+        krate: FACADE,
+        ours: &[CORE],
+        ours_in_tests: &[TESTING],
+        others: Others::Only(&[
+            "arc-swap",
+            "axum-core",
+            "bytes",
+            "cookie",
+            "fastrand",
+            "getrandom",
+            "http",
+            "http-body",
+            "metrics",
+            "pin-project-lite",
+            "thiserror",
+            "tokio",
+            "tower-layer",
+            "tower-service",
+            "tracing",
+        ]),
+        never: &["axum", "h2", "hyper", "hyper-util", "reqwest"],
+    },
+    Row {
+        krate: TESTING,
+        ours: &[CORE],
+        ours_in_tests: &[],
+        others: Others::Only(&["tokio"]),
+        never: &[],
+    },
+    Row {
+        krate: GATEWAY,
+        ours: &[FACADE],
+        ours_in_tests: &[TESTING],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "gateway",
+        ours: EXAMPLE,
+        ours_in_tests: &[],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "axum-service",
+        ours: EXAMPLE,
+        ours_in_tests: &[],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "tower-stack",
+        ours: EXAMPLE,
+        ours_in_tests: &[],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "affinity-tests",
+        ours: EXAMPLE,
+        ours_in_tests: &["axum-service", "gateway", "tower-stack"],
+        others: Others::Any,
+        never: &[],
+    },
+];
