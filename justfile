@@ -1,0 +1,43 @@
+# List what can be done.
+default:
+    @just --list
+
+# Format everything.
+fmt:
+    cargo fmt --all
+
+# Lint every target of every crate, all features, as CI does.
+lint:
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+
+# Run the tests of the default members.
+test:
+    cargo test
+
+# Run the tests of every crate.
+test-all:
+    cargo test --workspace
+
+# Build the documentation; a broken link is an error.
+doc:
+    RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --all-features
+
+# Check licences, sources and banned or duplicate crates (needs cargo-deny).
+deny:
+    cargo deny --all-features check licenses bans sources
+
+# Check who imports whom.
+graph:
+    cargo test -p affinity-tests --test graph
+
+# Three commits, a few hundred clients, affinity off and on.
+demo *args:
+    cargo run --release -p gateway -- demo {{args}}
+
+# Measure what the layers cost.
+bench:
+    cargo bench -p tower-affinity
+
+# Everything CI runs.
+ci:
+    .ci/run
