@@ -1,1 +1,3 @@
-//! Work in progress.
+//! The commit affinity gateway as a library.
+
+pub mod config;

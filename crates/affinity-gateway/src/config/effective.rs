@@ -1,0 +1,186 @@
+//! Settings as the text that would make them again, every default written out.
+
+use std::fmt::{self, Display, Write};
+use std::path::Path;
+
+use tower_affinity::core::{Level, OnGone};
+
+use super::group::{GroupSetting, GroupState};
+use super::pin::PinSettings;
+use super::scope::{Assign, Cache, ScopeSetting};
+use super::span::in_words;
+use super::{RollbackPolicy, SameSite, Settings};
+
+pub(super) fn write(settings: &Settings) -> String {
+    let mut text = String::new();
+    match sections(&mut text, settings) {
+        Ok(()) => text,
+        // a String takes everything
+        Err(fmt::Error) => text,
+    }
+}
+
+fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
+    let Settings {
+        service,
+        listen,
+        pin,
+        upstream,
+        groups,
+        scopes,
+        rollback,
+        state,
+    } = settings;
+    writeln!(f, "service = \"{service}\"")?;
+    writeln!(
+        f,
+        "\n[listen]\naddress = \"{}\"\nadmin = \"{}\"",
+        listen.address, listen.admin
+    )?;
+    writeln!(f, "admin_token_file = {}", path(&listen.admin_token_file))?;
+    writeln!(f, "trusted_proxies = {}", list(&listen.trusted_proxies))?;
+    pin_section(f, pin)?;
+    writeln!(
+        f,
+        "\n[upstream]\nconnect_timeout = \"{}\"",
+        in_words(upstream.connect_timeout)
+    )?;
+    writeln!(
+        f,
+        "response_timeout = \"{}\"",
+        in_words(upstream.response_timeout)
+    )?;
+    if let Some(health) = &upstream.health {
+        let (path, interval) = (quoted(&health.path), in_words(health.interval));
+        write!(f, "health = {{ path = {path}, interval = \"{interval}\", ")?;
+        let (down, up) = (health.unhealthy_after, health.healthy_after);
+        writeln!(f, "unhealthy_after = {down}, healthy_after = {up} }}")?;
+    }
+    groups
+        .iter()
+        .try_for_each(|group| group_section(f, group))?;
+    scopes
+        .iter()
+        .try_for_each(|scope| scope_section(f, scope))?;
+    let policy = word(&RollbackPolicy::WORDS, &rollback.policy);
+    let (within, streams) = (in_words(rollback.within), in_words(rollback.streams));
+    writeln!(
+        f,
+        "\n[rollback]\npolicy = \"{policy}\"\nwithin = \"{within}\"\nstreams = \"{streams}\""
+    )?;
+    writeln!(f, "\n[state]\nfile = {}", path(&state.file))
+}
+
+fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {
+    writeln!(
+        f,
+        "\n[pin]\nkeys = {}",
+        list(pin.keys.iter().map(|key| key.written()))
+    )?;
+    let carriers = [
+        ("cookie", pin.carriers.cookie),
+        ("header", pin.carriers.header),
+    ];
+    let carriers = carriers.iter().filter(|(_, on)| *on).map(|(name, _)| name);
+    writeln!(f, "carriers = {}", list(carriers))?;
+    let spans = [
+        ("idle_ttl", pin.lifetimes.idle()),
+        ("max_age", pin.lifetimes.max_age()),
+        ("local_idle_timeout", pin.local_idle_timeout),
+        ("clock_skew", pin.clock_skew),
+    ];
+    for (name, span) in spans {
+        writeln!(f, "{name} = \"{}\"", in_words(span))?;
+    }
+    writeln!(f, "drop_early = {}", list(&pin.drop_early))?;
+    let cookie = &pin.cookie;
+    let (name, same_site) = (
+        quoted(&cookie.name),
+        word(&SameSite::WORDS, &cookie.same_site),
+    );
+    write!(f, "cookie = {{ name = {name}, secure = {}, ", cookie.secure)?;
+    writeln!(
+        f,
+        "same_site = \"{same_site}\", partitioned = {} }}",
+        cookie.partitioned
+    )
+}
+
+fn group_section(f: &mut String, group: &GroupSetting) -> fmt::Result {
+    writeln!(f, "\n[[group]]\nname = {}", quoted(group.name.as_str()))?;
+    writeln!(
+        f,
+        "weight = {}\nstable = {}",
+        group.weight.get(),
+        group.stable
+    )?;
+    writeln!(f, "state = \"{}\"", group.state.word())?;
+    if let GroupState::Aborted { to } = &group.state {
+        writeln!(f, "abort_to = {}", quoted(to.as_str()))?;
+    }
+    writeln!(f, "endpoints = {}", list(&group.endpoints))?;
+    if let Some(limit) = group.max_in_flight {
+        writeln!(f, "max_in_flight = {limit}")?;
+    }
+    writeln!(f, "compatible_with = []")
+}
+
+fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
+    let affinity = match scope.affinity {
+        Level::None => "none",
+        Level::Follow => "follow",
+        Level::Connection => "connection",
+        Level::Group => "group",
+    };
+    let assign = match &scope.assign {
+        Assign::Session => "session".to_owned(),
+        Assign::Header(name) => format!("header:{name}"),
+        Assign::Cookie(name) => format!("cookie:{name}"),
+        Assign::Address => "address".to_owned(),
+    };
+    let on_gone = if scope.on_gone == OnGone::Strict {
+        "strict"
+    } else {
+        "move"
+    };
+    let cache = if scope.cache == Cache::Keep {
+        "keep"
+    } else {
+        "private"
+    };
+    writeln!(f, "\n[[scope]]\npath = {}", quoted(scope.path.as_str()))?;
+    writeln!(f, "affinity = \"{affinity}\"\nassign = {}", quoted(&assign))?;
+    writeln!(
+        f,
+        "on_gone = \"{on_gone}\"\non_step = \"keep\"\ncache = \"{cache}\""
+    )?;
+    writeln!(f, "streaming = {}\npropagate = false", scope.streaming)?;
+    match &scope.restart_url {
+        Some(url) => writeln!(f, "restart_url = {}", quoted(url)),
+        None => Ok(()),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<_> = items
+        .into_iter()
+        .map(|item| quoted(&item.to_string()))
+        .collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// The word of a value; every value has one.
+fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
+    words
+        .iter()
+        .find(|(_, known)| known == value)
+        .map_or("", |(word, _)| word)
+}

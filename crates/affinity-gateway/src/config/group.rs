@@ -1,0 +1,193 @@
+//! `[[group]]`: the deployment groups, which together must be a valid rollout.
+
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+
+use tower_affinity::core::{GroupName, Weight};
+
+use super::field::Field;
+use super::listen::Listen;
+use super::rollout;
+use super::section::Section;
+
+/// One deployment group as the file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GroupSetting {
+    /// Its immutable name; unique.
+    pub name: GroupName,
+    /// Its share of new sessions; 0 unless it is active.
+    pub weight: Weight,
+    /// Whether it is the stable group; exactly one is, and it is active.
+    pub stable: bool,
+    /// Where it is in its life.
+    pub state: GroupState,
+    /// Its endpoints, each in one group only; at least one unless aborted or retired.
+    pub endpoints: Vec<SocketAddr>,
+    /// How many requests may be in flight; `None`: no limit.
+    pub max_in_flight: Option<u32>,
+}
+
+/// Where a group is in its life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupState {
+    /// No new session, but it can be chosen by name.
+    Staged,
+    /// New sessions by weight.
+    Active,
+    /// No new session; pinned ones are served.
+    Draining,
+    /// Its sessions are moved.
+    Aborted {
+        /// Where they go: another group of the file, which is active.
+        to: GroupName,
+    },
+    /// Its endpoints are gone.
+    Retired,
+}
+
+impl GroupState {
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Staged => "staged",
+            Self::Active => "active",
+            Self::Draining => "draining",
+            Self::Aborted { .. } => "aborted",
+            Self::Retired => "retired",
+        }
+    }
+}
+
+pub(super) fn read(root: &Section<'_>, listen: &Listen) -> Vec<GroupSetting> {
+    let sections = root.sections("group", MAX_GROUPS);
+    if sections.is_empty() {
+        root.missing("group", "at least one [[group]]");
+    }
+    let only = sections.len() == 1;
+    let blocks: Vec<_> = sections
+        .into_iter()
+        .filter_map(|section| Block::read(section, only))
+        .collect();
+    if root.is_clean() {
+        rollout::check(root, &blocks, listen);
+    }
+    blocks.into_iter().map(|block| block.group).collect()
+}
+
+/// A group together with the places where it was written.
+pub(super) struct Block<'a> {
+    pub(super) group: GroupSetting,
+    pub(super) section: Section<'a>,
+    pub(super) endpoints: Vec<(Field<'a>, SocketAddr)>,
+}
+
+impl<'a> Block<'a> {
+    fn read(section: Section<'a>, only: bool) -> Option<Self> {
+        let name = section.required("name", "the group's name, such as a commit");
+        let parsed = name.as_ref().and_then(|field| named(field));
+        let weight = section
+            .field("weight")
+            .and_then(|field| field.integer(&WEIGHTS));
+        let weight = weight
+            .or(only.then_some(1))
+            .and_then(|weight| Weight::new(weight).ok());
+        let stable = section.field("stable").and_then(|field| field.flag());
+        let max_in_flight = section
+            .field("max_in_flight")
+            .and_then(|field| field.integer(&IN_FLIGHT));
+        let state = state(&section);
+
+        let endpoints = section.field("endpoints");
+        let items = endpoints
+            .as_ref()
+            .and_then(|field| field.items(MAX_ENDPOINTS, ENDPOINT));
+        let items = items.unwrap_or_default();
+        let endpoints: Vec<_> = items
+            .into_iter()
+            .filter_map(|item| Some((item.clone(), item.parsed(ENDPOINT, endpoint)?)))
+            .collect();
+
+        if let Some(compatible) = section.field("compatible_with") {
+            let items = compatible.items(MAX_GROUPS, "group names");
+            if items.is_some_and(|items| !items.is_empty()) {
+                compatible.refuse("is not supported by this version; accepted: []");
+            }
+        }
+        section.finish();
+        let group = GroupSetting {
+            name: parsed?,
+            weight: weight.unwrap_or_default(),
+            stable: stable.unwrap_or(only),
+            state: state?,
+            endpoints: endpoints.iter().map(|(_, address)| *address).collect(),
+            max_in_flight: max_in_flight.and_then(|n| u32::try_from(n).ok()),
+        };
+        Some(Self {
+            group,
+            section,
+            endpoints,
+        })
+    }
+}
+
+fn named(field: &Field<'_>) -> Option<GroupName> {
+    let parsed = field
+        .text("the group's name, such as a commit")?
+        .parse::<GroupName>();
+    parsed
+        .inspect_err(|error| field.refuse(format!("accepted: {}", error.accepted())))
+        .ok()
+}
+
+fn state(section: &Section<'_>) -> Option<GroupState> {
+    let words = [
+        ("staged", Some(GroupState::Staged)),
+        ("active", Some(GroupState::Active)),
+        ("draining", Some(GroupState::Draining)),
+        ("aborted", None),
+        ("retired", Some(GroupState::Retired)),
+    ];
+    let written = section.field("state").map(|field| {
+        let at: Vec<_> = words
+            .iter()
+            .enumerate()
+            .map(|(at, (word, _))| (*word, at))
+            .collect();
+        field.word(&at, &[])
+    });
+    let state = match written {
+        Some(at) => words.into_iter().nth(at?)?.1,
+        None => Some(GroupState::Active),
+    };
+    let target = section.field("abort_to");
+    match (state, &target) {
+        (Some(state), None) => Some(state),
+        (Some(_), Some(field)) => {
+            field.refuse("is for aborted groups; accepted: together with state = \"aborted\"");
+            None
+        }
+        (None, Some(field)) => named(field).map(|to| GroupState::Aborted { to }),
+        (None, None) => {
+            section.missing(
+                "abort_to",
+                "the active group that takes the sessions of this aborted one",
+            );
+            None
+        }
+    }
+}
+
+fn endpoint(text: &str) -> Option<SocketAddr> {
+    let address: SocketAddr = text.parse().ok()?;
+    let ip = address.ip().to_canonical();
+    let broadcast = ip == IpAddr::from([255, 255, 255, 255]);
+    let dialled = address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !broadcast;
+    dialled.then_some(address)
+}
+
+pub(super) const ENDPOINT: &str =
+    "an IP address and a port, such as \"10.0.0.7:8080\" (no host name)";
+const MAX_GROUPS: usize = 64;
+const MAX_ENDPOINTS: usize = 10_000;
+const WEIGHTS: RangeInclusive<u64> = 0..=Weight::MAX.get() as u64;
+const IN_FLIGHT: RangeInclusive<u64> = 1..=1_000_000;

@@ -1,0 +1,42 @@
+//! The gateway's configuration: text becomes [`Settings`], plain data that cannot be wrong.
+//!
+//! Two stages. `document` turns TOML into a tree of values that know their lines; `section` reads
+//! typed values from it and collects every mistake. Each table has a module that knows its keys,
+//! its defaults and the rules across them. Nothing is ignored: unknown keys, and keys that this
+//! version does not support yet, are refused.
+//!
+//! [`watch`] says when the file may have changed; applying a change is not done here.
+
+mod cookie;
+mod document;
+mod effective;
+mod error;
+mod field;
+mod group;
+mod keys;
+mod listen;
+mod pin;
+mod rollback;
+mod rollout;
+mod scope;
+mod secret;
+mod section;
+mod settings;
+mod span;
+mod upstream;
+
+pub use cookie::{Cookie, SameSite};
+pub use error::ConfigError;
+pub use group::{GroupSetting, GroupState};
+pub use keys::{KeySetting, KeySource};
+pub use listen::Listen;
+pub use pin::{Carriers, PinSettings};
+pub use rollback::{Rollback, RollbackPolicy, StateSettings};
+pub use scope::{Assign, Cache, PathPattern, ScopeSetting};
+pub use secret::Secret;
+use settings::Sources;
+pub use settings::{Settings, parse};
+pub use upstream::{Health, Upstream};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Reading the tree: the keys of a table, with every mistake collected.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use toml::de::DeTable;
+
+use super::document::Source;
+use super::error::ConfigError;
+use super::field::Field;
+
+/// Collects what is wrong, so that the first mistake of the file can be told.
+pub(super) struct Report<'t> {
+    pub(super) source: &'t Source<'t>,
+    problems: RefCell<Vec<ConfigError>>,
+}
+
+impl<'t> Report<'t> {
+    pub(super) fn new(source: &'t Source<'t>) -> Self {
+        Self {
+            source,
+            problems: RefCell::default(),
+        }
+    }
+
+    pub(super) fn add(&self, problem: ConfigError) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        self.problems.borrow().is_empty()
+    }
+
+    /// The first mistake by line; what is missing from the whole file comes last.
+    pub(super) fn first(self) -> Option<ConfigError> {
+        let problems = self.problems.into_inner();
+        let more = problems.len().saturating_sub(1);
+        let first = problems
+            .into_iter()
+            .min_by_key(|p| p.line().unwrap_or(usize::MAX))?;
+        Some(first.more(more))
+    }
+}
+
+/// One table of the file; a table that is not there reads as an empty one.
+pub(super) struct Section<'a> {
+    report: &'a Report<'a>,
+    path: String,
+    line: Option<usize>,
+    table: Option<&'a DeTable<'a>>,
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    /// The table that a value is.
+    pub(super) fn new(
+        report: &'a Report<'a>,
+        path: String,
+        line: Option<usize>,
+        table: Option<&'a DeTable<'a>>,
+    ) -> Self {
+        Self {
+            report,
+            path,
+            line,
+            table,
+            known: RefCell::default(),
+        }
+    }
+
+    /// The file itself.
+    pub(super) fn root(report: &'a Report<'a>, table: &'a DeTable<'a>) -> Self {
+        Self::new(report, String::new(), None, Some(table))
+    }
+
+    fn key(&self, name: &str) -> String {
+        if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.path)
+        }
+    }
+
+    /// The value of `name`, if it is written; marks the key as known.
+    pub(super) fn field(&self, name: &'static str) -> Option<Field<'a>> {
+        self.known.borrow_mut().push(name);
+        let value = self.table?.get(name)?;
+        Some(Field::new(self.report, self.key(name), value))
+    }
+
+    /// As [`Section::field`], and a mistake if it is not written.
+    pub(super) fn required(
+        &self,
+        name: &'static str,
+        accepted: impl fmt::Display,
+    ) -> Option<Field<'a>> {
+        let field = self.field(name);
+        if field.is_none() {
+            self.missing(name, accepted);
+        }
+        field
+    }
+
+    pub(super) fn missing(&self, name: &str, accepted: impl fmt::Display) {
+        let problem = ConfigError::new(format!("is missing; accepted: {accepted}"));
+        self.report.add(problem.at(self.line).key(&self.key(name)));
+    }
+
+    /// A rule over several keys is broken: told at `name`, whether it is written or a default.
+    pub(super) fn refuse(&self, name: &'static str, message: impl fmt::Display) {
+        match self.field(name) {
+            Some(field) => field.refuse(message),
+            None => {
+                let problem = ConfigError::new(message).at(self.line).key(&self.key(name));
+                self.report.add(problem);
+            }
+        }
+    }
+
+    /// A rule over a whole list of tables is broken: told at the first of them.
+    pub(super) fn refuse_whole(&self, name: &'static str, message: impl fmt::Display) {
+        match self.field(name) {
+            Some(field) => field.refuse_unseen(message),
+            None => self.refuse(name, message),
+        }
+    }
+
+    /// Whether nothing was refused so far, so that rules over several keys make sense.
+    pub(super) fn is_clean(&self) -> bool {
+        self.report.is_clean()
+    }
+
+    /// The table `name`.
+    pub(super) fn section(&self, name: &'static str) -> Self {
+        match self.field(name) {
+            Some(field) => field.section(),
+            None => Self::new(self.report, self.key(name), self.line, None),
+        }
+    }
+
+    /// The tables `[[name]]`, at most `max` of them.
+    pub(super) fn sections(&self, name: &'static str, max: usize) -> Vec<Self> {
+        let items = self
+            .field(name)
+            .and_then(|field| field.items(max, "tables [[…]]"));
+        items
+            .unwrap_or_default()
+            .into_iter()
+            .map(|item| item.section())
+            .collect()
+    }
+
+    /// A key of the contract that this version does not do: refused, never ignored.
+    pub(super) fn unsupported(&self, name: &'static str) {
+        if let Some(field) = self.field(name) {
+            field.refuse_unseen("is not supported by this version");
+        }
+    }
+
+    /// Refuses every key that nobody asked for.
+    pub(super) fn finish(&self) {
+        let known = self.known.borrow();
+        for (name, value) in self.table.into_iter().flatten() {
+            if !known.contains(&name.get_ref().as_ref()) {
+                let accepted = format!("is not a known key; accepted here: {}", known.join(", "));
+                let line = self
+                    .report
+                    .source
+                    .line(name.span().start.min(value.span().start));
+                self.report.add(
+                    ConfigError::new(accepted)
+                        .at(Some(line))
+                        .key(&self.key(name.get_ref())),
+                );
+            }
+        }
+    }
+}

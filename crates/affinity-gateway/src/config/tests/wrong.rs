@@ -1,0 +1,407 @@
+//! Each wrong value with the line, the key and the words that an operator gets to see.
+
+use super::{MINIMAL, edited, read};
+
+/// Replaces `from` in the example and expects the mistake at `key`, on the line of `to`'s first
+/// line, with every one of `words` in the message.
+fn refused(from: &str, to: &str, key: &str, words: &[&str]) {
+    let text = edited(from, to);
+    let error = read(&text).expect_err(&format!("{to:?} was accepted"));
+    let shown = error.to_string();
+    assert_eq!(error.key_path(), Some(key), "for {to:?}: {shown}");
+    for word in words {
+        assert!(
+            shown.contains(word),
+            "{word:?} is not in the message for {to:?}: {shown}"
+        );
+    }
+    if !to.is_empty() {
+        let at = text.find(to).expect("the edit is in the text");
+        let first = 1 + text[..at].matches('\n').count();
+        let lines = first..=first + to.matches('\n').count();
+        assert!(
+            error.line().is_some_and(|line| lines.contains(&line)),
+            "line of {to:?}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn a_message_is_one_line_with_place_key_value_and_what_is_accepted() {
+    let error = read(&edited("weight    = 10", "weight = -1")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "line 28: group[1].weight = -1: accepted: a whole number from 0 to 10000"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    refused(
+        "service = \"checkout\"\n",
+        "",
+        "service",
+        &["is missing", "1 to 32 of a-z 0-9 -"],
+    );
+    refused(
+        "name      = \"c3d4e5f\"\n",
+        "",
+        "group[1].name",
+        &["is missing", "line 26"],
+    );
+    refused("path      = \"/*\"\n", "", "scope[1].path", &["is missing"]);
+    let error = read("service = \"x\"\n[pin]\nkeys = [\"a:env:KEY_A\"]\n").unwrap_err();
+    assert_eq!(error.key_path(), Some("group"), "{error}");
+    let error = read("").unwrap_err();
+    assert!(error.to_string().contains("more problems"), "{error}");
+}
+
+#[test]
+fn unknown_keys_are_refused_wherever_they_stand() {
+    refused(
+        "service = ",
+        "servise = \"a\"\nservice = ",
+        "servise",
+        &["not a known key", "service"],
+    );
+    refused(
+        "idle_ttl  =",
+        "idle = 3\nidle_ttl  =",
+        "pin.idle",
+        &["not a known key", "idle_ttl"],
+    );
+    refused(
+        "[rollback]",
+        "[rollbak]\npolicy = 'move'\n[rollback]",
+        "rollbak",
+        &["rollback"],
+    );
+    refused(
+        "partitioned = false",
+        "domain = \"x\"",
+        "pin.cookie.domain",
+        &["same_site"],
+    );
+    refused(
+        "max_in_flight",
+        "max_inflight",
+        "group[0].max_inflight",
+        &["max_in_flight"],
+    );
+    refused("on_gone ", "on-gone ", "scope[1].on-gone", &["on_gone"]);
+}
+
+#[test]
+fn what_comes_in_a_later_version_is_never_ignored() {
+    let unsupported = "not supported by this version";
+    for (from, to, key) in [
+        (
+            "trusted_proxies  = []",
+            "tls = { cert = \"c\", key = \"k\" }",
+            "listen.tls",
+        ),
+        (
+            "clock_skew = \"5m\"",
+            "id_secret = \"env:X\"",
+            "pin.id_secret",
+        ),
+        ("\"2026-08:env:", "\"2026-08:ed25519:env:", "pin.keys[1]"),
+        (
+            "\"2026-08:env:",
+            "\"2026-08:ed25519-public:env:",
+            "pin.keys[1]",
+        ),
+        (
+            "compatible_with = []",
+            "compatible_with = [\"9f1c2ab\"]",
+            "group[1].compatible_with",
+        ),
+        (
+            "affinity  = \"group\"",
+            "affinity = \"endpoint\"",
+            "scope[1].affinity",
+        ),
+        (
+            "affinity  = \"group\"",
+            "affinity = \"version\"",
+            "scope[1].affinity",
+        ),
+        (
+            "assign    = \"session\"",
+            "assign = \"claim:sub\"",
+            "scope[1].assign",
+        ),
+        (
+            "assign    = \"session\"",
+            "assign = \"least_loaded\"",
+            "scope[1].assign",
+        ),
+        (
+            "on_step   = \"keep\"",
+            "on_step = \"reassign\"",
+            "scope[1].on_step",
+        ),
+        (
+            "propagate = false",
+            "propagate = true",
+            "scope[1].propagate",
+        ),
+        (
+            "[state]\n",
+            "[state]\netcd = [\"http://127.0.0.1:2379\"]\n",
+            "state.etcd",
+        ),
+        (
+            "[state]\n",
+            "[state]\nprefix = \"/affinity\"\n",
+            "state.prefix",
+        ),
+        (
+            "[state]\n",
+            "[store]\nkind = \"memory\"\n[state]\n",
+            "store",
+        ),
+    ] {
+        refused(from, to, key, &[unsupported]);
+    }
+}
+
+#[test]
+fn values_of_another_type_are_refused_with_what_is_accepted() {
+    refused(
+        "service = \"checkout\"",
+        "service = 7",
+        "service",
+        &["= 7:", "a-z"],
+    );
+    refused(
+        "\"127.0.0.1:8080\"",
+        "8080",
+        "listen.address",
+        &["an IP address and a port"],
+    );
+    refused(
+        "trusted_proxies  = []",
+        "trusted_proxies = true",
+        "listen.trusted_proxies",
+        &["array"],
+    );
+    refused(
+        "idle_ttl  = \"30m\"",
+        "idle_ttl = 1800",
+        "pin.idle_ttl",
+        &["a duration"],
+    );
+    refused(
+        "\"1s\"",
+        "{ a = 1 }",
+        "upstream.connect_timeout",
+        &["= a table", "a duration"],
+    );
+    refused(
+        "weight    = 90",
+        "weight = 90.5",
+        "group[0].weight",
+        &["= 90.5:", "whole number"],
+    );
+    refused(
+        "stable    = true",
+        "stable = \"yes\"",
+        "group[0].stable",
+        &["= \"yes\":", "true, false"],
+    );
+    refused(
+        "streaming = false",
+        "streaming = 0",
+        "scope[1].streaming",
+        &["true, false"],
+    );
+    refused(
+        "health    = {",
+        "health = 3\nx = {",
+        "upstream.health",
+        &["a table"],
+    );
+    let error = read(&MINIMAL.replace("[[group]]", "[group]")).unwrap_err();
+    assert_eq!(error.key_path(), Some("group"), "{error}");
+}
+
+#[test]
+fn numbers_and_durations_have_bounds() {
+    for bad in ["-1", "10001", "99999999999999999999", "0x1_0000"] {
+        refused(
+            "weight    = 90",
+            &format!("weight = {bad}"),
+            "group[0].weight",
+            &["from 0 to 10000"],
+        );
+    }
+    refused(
+        "= 512",
+        "= 0",
+        "group[0].max_in_flight",
+        &["from 1 to 1000000"],
+    );
+    refused(
+        "unhealthy_after = 2",
+        "unhealthy_after = 0",
+        "upstream.health.unhealthy_after",
+        &["1 to 100"],
+    );
+    for bad in ["0s", "367d", "", "soon", "-5m", "1500ms", "1e9s"] {
+        let to = format!("idle_ttl = \"{bad}\"");
+        refused(
+            "idle_ttl  = \"30m\"",
+            &to,
+            "pin.idle_ttl",
+            &["from 1s to 366d"],
+        );
+    }
+    refused(
+        "interval = \"2s\"",
+        "interval = \"10ms\"",
+        "upstream.health.interval",
+        &["from 100ms to 1h"],
+    );
+    refused("\"5m\"", "\"2h\"", "pin.clock_skew", &["from 0s to 1h"]);
+}
+
+#[test]
+fn keys_are_named_but_never_shown() {
+    let key = |source: &str, words: &[&str]| {
+        let to = format!("\"2026-08:{source}\"");
+        refused(
+            "\"2026-08:env:AFFINITY_KEY_2026_08\"",
+            &to,
+            "pin.keys[1]",
+            words,
+        );
+    };
+    key("env:UNSET", &["UNSET is not set", "gateway keys new"]);
+    key("env:EMPTY", &["is empty"]);
+    key("env:SHORT", &["at least 32"]);
+    key("env:ZEROS", &["no randomness"]);
+    key("env:PAIRS", &["repeat"]);
+    key("env:EXAMPLE", &["an example"]);
+    key("env:HEX", &["base64url"]);
+    key("env:PADDED", &["base64url"]);
+    key("env:LONG", &["too long"]);
+    key(
+        "env:AFFINITY_KEY_2026_11",
+        &["hold the same key", "2026-11"],
+    );
+    key("env:", &["has no source"]);
+    key("env:1A", &["has no source"]);
+    key("file:", &["has no source"]);
+    key("vault:x", &["has no source", "ID:env:NAME"]);
+    key("file:missing", &["/etc/affinity/missing", "not found"]);
+    key("file:/dev/zero", &["not a regular file"]);
+    refused(
+        "\"2026-08:",
+        "\"2026 08:",
+        "pin.keys[1]",
+        &["does not begin with an id"],
+    );
+    refused(
+        "\"2026-08:",
+        "\"2026-11:",
+        "pin.keys[1]",
+        &["used twice", "2026-11"],
+    );
+    refused(
+        "keys      = [",
+        "keys = []\nx = [",
+        "pin.keys",
+        &["1 to 16 keys"],
+    );
+    let many: Vec<_> = (0..17).map(|n| format!("\"k{n}:env:K{n}\"")).collect();
+    refused(
+        "keys      = [",
+        &format!("keys = [{},", many.join(",")),
+        "pin.keys",
+        &["at most 16"],
+    );
+}
+
+#[test]
+fn a_key_that_stands_in_the_file_itself_is_not_repeated() {
+    for inline in [super::KEY_A.to_owned(), format!("a:{}", super::KEY_A)] {
+        let error = read(&MINIMAL.replace("a:env:KEY_A", &inline)).unwrap_err();
+        assert_eq!(error.key_path(), Some("pin.keys[0]"));
+        let shown = format!("{error} {error:?}");
+        assert!(
+            !shown.contains(&super::KEY_A[..6]),
+            "a key is shown: {shown}"
+        );
+    }
+}
+
+#[test]
+fn a_key_that_still_signs_or_verifies_is_not_dropped() {
+    let drop = |ids: &str| format!("drop_early = {ids}\nclock_skew");
+    refused(
+        "clock_skew",
+        &drop("[\"2026-08\"]"),
+        "pin.drop_early[0]",
+        &["still in pin.keys"],
+    );
+    refused(
+        "clock_skew",
+        &drop("[\"a\", \"a\"]"),
+        "pin.drop_early[1]",
+        &["twice"],
+    );
+    refused(
+        "clock_skew",
+        &drop("[\"a b\"]"),
+        "pin.drop_early[0]",
+        &["1 to 16"],
+    );
+}
+
+#[test]
+fn the_routing_clock_outlasts_the_local_one() {
+    let local = |span: &str| format!("local_idle_timeout = \"{span}\"");
+    let words = ["(1350s)", "(30m)", "three quarters"];
+    refused(
+        &local("10m"),
+        &local("1350s"),
+        "pin.local_idle_timeout",
+        &words,
+    );
+    assert!(read(&edited(&local("10m"), &local("1349s"))).is_ok());
+    let words = ["pin.local_idle_timeout (10m)", "pin.idle_ttl (13m)"];
+    let error = read(&MINIMAL.replace("[pin]", "[pin]\nidle_ttl = \"13m\"")).unwrap_err();
+    assert_eq!(error.key_path(), Some("pin.idle_ttl"));
+    assert!(
+        words.iter().all(|word| error.to_string().contains(word)),
+        "{error}"
+    );
+}
+
+#[test]
+fn spans_that_contradict_each_other_are_told_with_both() {
+    let words = ["pin.idle_ttl (5h)", "pin.max_age (4h)"];
+    refused(
+        "idle_ttl  = \"30m\"",
+        "idle_ttl = \"5h\"",
+        "pin.idle_ttl",
+        &words,
+    );
+}
+
+#[test]
+fn rollback_is_within_max_age() {
+    refused(
+        "within    = \"10m\"",
+        "within = \"5h\"",
+        "rollback.within",
+        &["(5h)", "(4h)"],
+    );
+    refused(
+        "\"move\"\nwithin",
+        "\"fast\"\nwithin",
+        "rollback.policy",
+        &["\"move\", \"stay\", \"end\""],
+    );
+}
