@@ -85,6 +85,10 @@ impl Inputs<'_> {
         let group = match self.rollout.status(id) {
             // before every rule about revisions: what is known to be aborted is never served
             Status::Aborted(abort) => return Ok(self.aborted(policy, pin, id, abort)),
+            // an id that is retired here never serves again: no newer state can tell more of it
+            Status::Gone if self.rollout.ids().any(|known| known == id) => {
+                return Ok(self.gone(policy, pin, Some(id.clone())));
+            }
             Status::Gone => return self.unknown(policy, pin, above),
             Status::Serving(group) => group,
         };
@@ -119,7 +123,7 @@ impl Inputs<'_> {
         self.moved(policy, pin, to, MoveCause::Aborted)
     }
 
-    /// A pin whose group is retired here, or that nobody here knows.
+    /// A pin whose group nobody here knows.
     fn unknown(&self, policy: &Policy, pin: &SessionPin, above: bool) -> Result<Decision, Behind> {
         if above {
             match self.newer {
@@ -130,13 +134,18 @@ impl Inputs<'_> {
                 Newer::Unproven { .. } | Newer::Proved => {}
             }
         }
+        Ok(self.gone(policy, pin, None))
+    }
+
+    /// A pin whose group is retired, or proved to be unknown.
+    fn gone(&self, policy: &Policy, pin: &SessionPin, group: Option<GroupId>) -> Decision {
         if policy.on_gone == OnGone::Strict {
-            return Ok(self.refused_with(pin, Cause::Gone, None));
+            return self.refused_with(pin, Cause::Gone, group);
         }
-        Ok(match self.draw(self.key_of(pin)) {
+        match self.draw(self.key_of(pin)) {
             Some(to) => self.moved(policy, pin, to.id().clone(), MoveCause::Gone),
             None => self.refused_with(pin, Cause::NoReady, None),
-        })
+        }
     }
 
     fn unpinned(&self, policy: &Policy, absence: Absence) -> Decision {
