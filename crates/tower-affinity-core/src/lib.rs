@@ -10,6 +10,8 @@
 mod assign;
 mod clock;
 mod decide;
+#[cfg(test)]
+mod fixtures;
 mod group;
 mod id;
 mod pin;

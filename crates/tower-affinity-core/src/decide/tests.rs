@@ -1,1 +1,12 @@
+//! The rule as a table: what a client shows, in which town, and what is decided.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod ask;
+mod behind;
+mod issue;
+mod levels;
+mod lost;
+mod pins;
+mod serving;
+mod unpinned;
+mod words;

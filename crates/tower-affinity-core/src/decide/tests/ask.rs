@@ -1,0 +1,256 @@
+//! One request to the rule, told in the words of the rules, and its answer as one line.
+
+use std::fmt::Write;
+
+use crate::fixtures::{View, after, at, drawn_to, id, lifetimes, name, salt, session};
+use crate::{
+    AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
+    GroupRef, Inputs, Level, NewGroup, Newer, OnGone, Outcome, Policy, Presented, Revision,
+    Rollout, SessionId, SessionPin, Shown, Timestamp, decide,
+};
+
+/// Revision 10: A (stable, weight 90) and B (10) are active, C drains, D is staged, E, F and G are
+/// aborted to A (F's sessions stay for 600 s, G's end), R is retired. The last weight changed at 10.
+pub(super) fn town() -> Rollout {
+    let groups = [
+        crate::fixtures::active("A", 90).stable(),
+        crate::fixtures::active("B", 10),
+        NewGroup::draining(name("C")),
+        NewGroup::staged(name("D")),
+        NewGroup::aborted(name("E"), name("A")),
+        NewGroup::staged(name("F")),
+        NewGroup::staged(name("G")),
+        NewGroup::retired(name("R")),
+    ];
+    let town = Rollout::new(Revision(8), at(-60), groups).unwrap();
+    let town = abort(&town, "F", AbortPolicy::Stay { until: at(600) });
+    abort(&town, "G", AbortPolicy::End)
+}
+
+pub(super) fn abort(rollout: &Rollout, group: &str, policy: AbortPolicy) -> Rollout {
+    let request = AbortRequest {
+        policy: Some(policy),
+        ..AbortRequest::default()
+    };
+    let change = after(rollout, at(-60));
+    rollout
+        .abort(&name(group), &request, &AlwaysReady, change)
+        .unwrap()
+}
+
+/// A request and everything that its decision depends on.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) shown: Shown,
+    pub(super) key: Option<DrawKey>,
+    pub(super) policy: Option<Policy>,
+    pub(super) rollout: Rollout,
+    pub(super) view: View,
+    pub(super) serving: Option<GroupName>,
+    pub(super) now: Timestamp,
+    pub(super) newer: Newer,
+    pub(super) fresh: SessionId,
+}
+
+impl Ask {
+    /// A first request, whose session would be drawn to B.
+    pub(super) fn new() -> Self {
+        Self::without(Absence::New)
+    }
+
+    pub(super) fn without(absence: Absence) -> Self {
+        let rollout = town();
+        Self {
+            shown: Shown::Nothing(absence),
+            key: None,
+            policy: Some(Policy {
+                lifetimes: lifetimes(),
+                ..Policy::default()
+            }),
+            fresh: drawn_to(&rollout, "B"),
+            rollout,
+            view: View::default(),
+            serving: None,
+            now: at(0),
+            newer: Newer::Unasked,
+        }
+    }
+
+    pub(super) fn fault(fault: Fault) -> Self {
+        Self::without(Absence::Fault(fault))
+    }
+
+    /// A request with a pin of a session that the draw gives to B.
+    pub(super) fn with(pin: SessionPin) -> Self {
+        Self {
+            shown: Shown::Pin(Box::new(pin)),
+            ..Self::new()
+        }
+    }
+
+    /// A request with P(group, revision).
+    pub(super) fn p(group: &str, revision: u64) -> Self {
+        Self::with(pin(group, revision))
+    }
+
+    /// A request with a pin of that revision whose group nobody here knows.
+    pub(super) fn unknown(revision: u64) -> Self {
+        Self::with(SessionPin {
+            group: GroupRef::Unknown(crate::GroupCode::new([7; 10])),
+            ..pin("A", revision)
+        })
+    }
+
+    pub(super) fn level(mut self, level: Level) -> Self {
+        self.policy.as_mut().unwrap().level = level;
+        self
+    }
+
+    pub(super) fn strict(mut self) -> Self {
+        self.policy.as_mut().unwrap().on_gone = OnGone::Strict;
+        self
+    }
+
+    pub(super) fn no_scope(self) -> Self {
+        Self {
+            policy: None,
+            ..self
+        }
+    }
+
+    /// Without a ready endpoint in these groups for that many seconds.
+    pub(super) fn down(mut self, groups: &[&str], secs: i64) -> Self {
+        let since = i64::try_from(self.now.as_secs()).unwrap()
+            - i64::try_from(at(0).as_secs()).unwrap()
+            - secs;
+        self.view = View::down(groups, at(since));
+        self
+    }
+
+    pub(super) fn now(self, secs: i64) -> Self {
+        Self {
+            now: at(secs),
+            ..self
+        }
+    }
+
+    pub(super) fn serving(self, group: &str) -> Self {
+        Self {
+            serving: Some(name(group)),
+            ..self
+        }
+    }
+
+    pub(super) fn newer(self, newer: Newer) -> Self {
+        Self { newer, ..self }
+    }
+
+    pub(super) fn key(self, key: DrawKey) -> Self {
+        Self {
+            key: Some(key),
+            ..self
+        }
+    }
+
+    pub(super) fn rollout(self, rollout: Rollout) -> Self {
+        Self { rollout, ..self }
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        let presented = Presented {
+            shown: self.shown.clone(),
+            key: self.key,
+        };
+        decide(&Inputs {
+            presented: &presented,
+            policy: self.policy.as_ref(),
+            rollout: &self.rollout,
+            ready: &self.view,
+            salt: &salt(),
+            serving: self.serving.as_ref(),
+            now: self.now,
+            fresh: self.fresh,
+            newer: self.newer,
+        })
+    }
+
+    pub(super) fn decision(&self) -> Decision {
+        match self.outcome() {
+            Outcome::Decided(decision) => decision,
+            Outcome::Behind(revision) => panic!("undecided: behind revision {revision}"),
+        }
+    }
+
+    /// The answer as one line: decision/cause, group, cohort, and whether a pin is written
+    /// (`issue`), only known (`keep`), or not there at all (`-`).
+    pub(super) fn answer(&self) -> String {
+        let decision = match self.outcome() {
+            Outcome::Behind(revision) => return format!("ask for {revision}"),
+            Outcome::Decided(decision) => decision,
+        };
+        let mut line = format!("{}/{}", decision.kind.as_str(), decision.cause.as_str());
+        let cohort = decision.cohort.as_str();
+        write!(line, " {} {cohort} ", decision.group_label()).unwrap();
+        line.push_str(match (&decision.pin, decision.issue) {
+            (Some(_), true) => "issue",
+            (Some(_), false) => "keep",
+            (None, false) => "-",
+            (None, true) => panic!("a pin is to be written, but there is none"),
+        });
+        line
+    }
+}
+
+/// P(group, revision), issued at the begin of the test to a session that the draw gives to B.
+pub(super) fn pin(group: &str, revision: u64) -> SessionPin {
+    let session = drawn_to(&town(), "B");
+    SessionPin::new(
+        session,
+        id(group, 1),
+        Revision(revision),
+        at(0),
+        lifetimes(),
+    )
+}
+
+/// A session id that the draw gives to A.
+pub(super) fn drawn_to_a() -> SessionId {
+    drawn_to(&town(), "A")
+}
+
+/// Checks a table of requests and answers; a failure names the row.
+pub(super) fn check<const N: usize>(table: [(&str, Ask, &str); N]) {
+    for (row, ask, expected) in table {
+        assert_eq!(ask.answer(), expected, "{row}");
+    }
+}
+
+#[test]
+fn the_town_is_what_its_description_says() {
+    let town = town();
+    let states: Vec<String> = town
+        .groups()
+        .iter()
+        .map(|g| format!("{} {} {}", g.name(), g.state().name(), g.weight()))
+        .collect();
+    assert_eq!(
+        states,
+        [
+            "A active 90",
+            "B active 10",
+            "C draining 0",
+            "D staged 0",
+            "E aborted 0",
+            "F aborted 0",
+            "G aborted 0",
+            "R retired 0",
+        ]
+    );
+    assert_eq!(
+        (town.revision(), town.step_revision()),
+        (Revision(10), Revision(10))
+    );
+    assert_eq!(pin("A", 10).session, Ask::new().fresh);
+    assert_ne!(drawn_to_a(), session(0));
+    assert_eq!(Cohort::ALL.len(), 4);
+}
