@@ -5,13 +5,16 @@ mod board;
 mod client;
 mod fleet;
 mod flow;
+mod gateway;
 mod jar;
 mod operator;
+mod ports;
 mod report;
 mod screen;
 mod show;
 mod table;
 mod tally;
+mod verb;
 mod walk;
 
 #[cfg(test)]

@@ -53,7 +53,8 @@ impl<W: Write> Screen<W> {
                 }
                 let text = table(board.affinity, &moment);
                 *lines = text.lines().count();
-                self.out.write_all(text.as_bytes())?;
+                // A wrapped line would be two on the way up: a narrow terminal cuts it instead.
+                write!(self.out, "\x1b[?7l{text}\x1b[?7h")?;
             }
             Style::Log { orders } => {
                 for order in moment.orders.iter().skip(*orders) {

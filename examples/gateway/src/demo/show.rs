@@ -1,31 +1,68 @@
-//! One run of the whole script, watched on a screen.
+//! The whole script, watched on a screen: once without affinity, once with it.
 
-use std::io::{self, Write};
+use std::{
+    error::Error,
+    io::{self, Write},
+};
 
 use thiserror::Error;
 use tokio::time::MissedTickBehavior;
 
 use super::{
-    acts::{REPLACE, ROLL_BACK, Stage},
+    acts::{Pace, REPLACE, ROLL_BACK, Stage},
     board::{Affinity, Board},
-    operator::{Operator, Refused},
-    report::Run,
+    fleet::Fleet,
+    gateway::{Gateway, Places},
+    operator::Refused,
+    report::{Report, Run},
     screen::Screen,
 };
 
 /// Why a run did not come to its end.
 #[derive(Debug, Error)]
 pub(crate) enum Stopped {
+    #[error("a gateway did not start")]
+    Gateway(#[source] Box<dyn Error + Send + Sync>),
     #[error("the operator was refused")]
     Refused(#[from] Refused),
     #[error("the output cannot be written")]
     Output(#[from] io::Error),
 }
 
-/// Plays both acts and draws them as they go.
-pub(crate) async fn run<O: Operator, W: Write>(
+/// Plays the script on a gateway without affinity, then on this one.
+pub(crate) async fn both<G: Gateway, W: Write>(
+    on: &G,
+    fleet: &Fleet,
+    pace: Pace,
+    screen: &mut Screen<W>,
+) -> Result<Report, Stopped> {
+    let off = G::open(Affinity::Off, fleet, Places::free())
+        .await
+        .map_err(|fault| Stopped::Gateway(fault.into()))?;
+    let stage = Stage {
+        operator: &off,
+        fleet,
+        site: off.places().site,
+        pace,
+        seed: SEED,
+    };
+    let without = one(Affinity::Off, &stage, screen).await?;
+    let stage = Stage {
+        operator: on,
+        site: on.places().site,
+        ..stage
+    };
+    let with = one(Affinity::On, &stage, screen).await?;
+    off.close().await;
+    Ok(Report {
+        off: without,
+        on: with,
+    })
+}
+
+async fn one<G: Gateway, W: Write>(
     affinity: Affinity,
-    stage: &Stage<'_, O>,
+    stage: &Stage<'_, G>,
     screen: &mut Screen<W>,
 ) -> Result<Run, Stopped> {
     let board = Board::new(affinity);
@@ -44,3 +81,6 @@ pub(crate) async fn run<O: Operator, W: Write>(
     screen.close(&board)?;
     Ok(Run::of(board.now()))
 }
+
+/// The same clients with the same habits in every run.
+const SEED: u64 = 20;

@@ -8,7 +8,7 @@
 )]
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, Mutex},
 };
 
@@ -22,13 +22,16 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{
     board::Affinity,
+    fleet::Fleet,
+    flow::A,
+    gateway::{Gateway, Places},
     operator::{Operator, Order, Refused, Weights},
 };
 
 pub(crate) struct StandIn {
-    pub(crate) site: SocketAddr,
+    site: SocketAddr,
     shared: Arc<Shared>,
-    _server: JoinHandle<()>,
+    server: JoinHandle<()>,
 }
 
 struct Shared {
@@ -45,11 +48,15 @@ struct Rollout {
     drawn: usize,
 }
 
-impl StandIn {
-    pub(crate) async fn start(affinity: Affinity, stable: &str, endpoints: &[SocketAddr]) -> Self {
+impl Gateway for StandIn {
+    type Error = std::io::Error;
+
+    async fn open(affinity: Affinity, fleet: &Fleet, places: Places) -> Result<Self, Self::Error> {
+        let stable = A.commit.to_owned();
+        let endpoints = fleet.endpoints(A.commit).to_vec();
         let rollout = Rollout {
-            stable: stable.to_owned(),
-            groups: vec![(stable.to_owned(), 1, endpoints.to_vec())],
+            groups: vec![(stable.clone(), 1, endpoints)],
+            stable,
             ..Rollout::default()
         };
         let pool = Pool::builder(TokioExecutor::new()).build_http();
@@ -58,15 +65,26 @@ impl StandIn {
             pool,
             rollout: Mutex::new(rollout),
         });
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let site = listener.local_addr().unwrap();
+        let listener = TcpListener::bind(places.site).await?;
+        let site = listener.local_addr()?;
         let app = Router::new().fallback(forward).with_state(shared.clone());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self {
+        Ok(Self {
             site,
             shared,
-            _server: server,
+            server,
+        })
+    }
+
+    fn places(&self) -> Places {
+        Places {
+            site: self.site,
+            admin: self.site,
         }
+    }
+
+    async fn close(self) {
+        self.server.abort();
     }
 }
 

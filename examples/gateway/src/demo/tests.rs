@@ -7,63 +7,40 @@
     clippy::panic
 )]
 
-use std::time::Duration;
+use std::{net::TcpListener, time::Duration};
 
 use super::{
-    acts::{Pace, Stage},
+    acts::Pace,
     board::Affinity,
     fleet::Fleet,
-    flow::A,
-    report::{Report, Run},
+    gateway::{Gateway, Places},
     screen::Screen,
-    show::run,
+    show,
     standin::StandIn,
+    verb::{Console, Demo},
 };
 
-async fn played(affinity: Affinity, screen: &mut Screen<&mut Vec<u8>>) -> Run {
-    let fleet = Fleet::start().await.unwrap();
-    let standin = StandIn::start(affinity, A.commit, fleet.endpoints(A.commit)).await;
-    let think = Duration::from_millis(5)..Duration::from_millis(20);
-    let stage = Stage {
-        operator: &standin,
-        fleet: &fleet,
-        site: standin.site,
-        pace: Pace {
-            gap: Duration::from_millis(1),
-            think,
-        },
-        seed: 7,
-    };
-    run(affinity, &stage, screen).await.unwrap()
-}
+const ONCE: Demo = Demo {
+    once: true,
+    json: true,
+};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_break_without_affinity_and_none_with_it() {
-    let mut out = Vec::new();
-    let mut screen = Screen::new(&mut out, false);
-    let off = played(Affinity::Off, &mut screen).await;
-    let on = played(Affinity::On, &mut screen).await;
-    let report = Report { off, on };
-    assert_eq!(report.failures(), Vec::<String>::new(), "{report:#?}");
-    let shown = String::from_utf8(out).unwrap();
-    for order in [
-        "affinity off, operator: weights 9f1c2ab=50 c3d4e5f=50",
-        "affinity on, operator: promote c3d4e5f",
-        "affinity on, operator: abort 7b20d94",
-    ] {
-        assert!(shown.contains(order), "{order} is not in\n{shown}");
+fn quick() -> Pace {
+    let think = Duration::from_millis(5)..Duration::from_millis(20);
+    Pace {
+        gap: Duration::from_millis(1),
+        think,
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateway_that_keeps_no_session_together_is_noticed() {
-    let mut out = Vec::new();
-    let mut screen = Screen::new(&mut out, true);
-    let off = played(Affinity::Off, &mut screen).await;
-    let report = Report {
-        on: off.clone(),
-        off,
-    };
+    let fleet = Fleet::start().await.unwrap();
+    let on = StandIn::open(Affinity::Off, &fleet, Places::free())
+        .await
+        .unwrap();
+    let mut screen = Screen::new(std::io::sink(), true);
+    let report = show::both(&on, &fleet, quick(), &mut screen).await.unwrap();
     let failures = report.failures();
     assert!(
         failures
@@ -71,4 +48,54 @@ async fn a_gateway_that_keeps_no_session_together_is_noticed() {
             .any(|failure| failure.ends_with("sessions broke with affinity")),
         "{failures:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_plays_both_runs_and_ends_with_one_line_of_json() {
+    let (mut human, mut result) = (Vec::new(), Vec::new());
+    let console = Console {
+        human: Box::new(&mut human),
+        terminal: false,
+        result: Box::new(&mut result),
+    };
+    ONCE.perform::<StandIn>(Places::free(), quick(), console)
+        .await
+        .unwrap();
+    let result = String::from_utf8(result).unwrap();
+    assert_eq!(result.lines().count(), 1, "{result}");
+    let line: serde_json::Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(line["affinity_on"]["broken_in_rollout"], 0, "{line}");
+    let human = String::from_utf8(human).unwrap();
+    for order in [
+        "affinity off, operator: weights 9f1c2ab=50 c3d4e5f=50",
+        "affinity on, operator: promote c3d4e5f",
+        "affinity on, operator: abort 7b20d94",
+    ] {
+        assert!(human.contains(order), "{order} is not in\n{human}");
+    }
+    let last: Vec<_> = human.lines().rev().take(2).collect();
+    assert!(last[0].starts_with("affinity on:"), "{human}");
+    assert!(last[1].starts_with("affinity off:"), "{human}");
+}
+
+#[tokio::test]
+async fn a_taken_port_is_told_before_anything_is_shown() {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = holder.local_addr().unwrap().port();
+    let mut human = Vec::new();
+    let console = Console {
+        human: Box::new(&mut human),
+        terminal: false,
+        result: Box::new(std::io::sink()),
+    };
+    let places = Places::loopback(port, 0);
+    let fault = ONCE
+        .perform::<StandIn>(places, quick(), console)
+        .await
+        .unwrap_err();
+    assert!(
+        fault.to_string().contains(&format!("port {port}")),
+        "{fault}"
+    );
+    assert_eq!(human, b"");
 }

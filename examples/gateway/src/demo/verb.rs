@@ -1,0 +1,94 @@
+//! The verb: its arguments, what it does, and its exit code.
+
+use std::{error::Error, io::Write, pin::pin, process::ExitCode};
+
+use clap::Args;
+
+use super::{
+    acts::Pace,
+    board::Affinity,
+    fleet::Fleet,
+    gateway::{Gateway, Places},
+    ports,
+    screen::Screen,
+    show,
+};
+
+/// Any fault that ends the demo early; told with its causes.
+type Fault = Box<dyn Error + Send + Sync>;
+
+/// Plays two rollouts with simulated clients, without and with affinity, and goes on serving.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Demo {
+    /// End after the last act, instead of going on serving; takes free ports
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Print the result as one line of JSON on stdout; what is for humans goes to stderr
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where the demo writes to.
+pub(crate) struct Console<'a> {
+    pub(crate) human: Box<dyn Write + 'a>,
+    /// Whether `human` can be redrawn.
+    pub(crate) terminal: bool,
+    /// Where the JSON line goes.
+    pub(crate) result: Box<dyn Write + 'a>,
+}
+
+impl Demo {
+    /// Plays everything; an error is also any claim that did not hold.
+    pub(crate) async fn perform<G: Gateway>(
+        self,
+        places: Places,
+        pace: Pace,
+        mut console: Console<'_>,
+    ) -> Result<ExitCode, Fault> {
+        ports::check(places)?;
+        let fleet = Fleet::start().await?;
+        // Opened first, so that no port can be lost while the first run is played.
+        let on = G::open(Affinity::On, &fleet, places).await?;
+        let mut interrupt = pin!(tokio::signal::ctrl_c());
+
+        let mut screen = Screen::new(&mut console.human, console.terminal);
+        let report = tokio::select! {
+            report = show::both(&on, &fleet, pace, &mut screen) => report?,
+            signal = &mut interrupt => {
+                signal?;
+                // Half a script proves nothing to a caller that waits for its result.
+                return Ok(if self.once { ExitCode::FAILURE } else { ExitCode::SUCCESS });
+            }
+        };
+        for line in report.lines() {
+            writeln!(console.human, "{line}")?;
+        }
+        if self.json {
+            writeln!(console.result, "{}", report.json()?)?;
+        }
+        let failures = report.failures();
+        if !failures.is_empty() {
+            return Err(format!("the claims did not hold: {}", failures.join("; ")).into());
+        }
+        if !self.once {
+            console
+                .human
+                .write_all(invitation(on.places()).as_bytes())?;
+            console.human.flush()?;
+            interrupt.await?;
+        }
+        on.close().await;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn invitation(places: Places) -> String {
+    let Places { site, admin } = places;
+    format!(
+        "
+The gateway goes on: the flow at http://{site}/, the rollout at http://{admin}/. Ctrl-C ends it.
+  curl -i -X POST http://{site}/flow/start
+  curl http://{admin}/v1/rollout
+"
+    )
+}
