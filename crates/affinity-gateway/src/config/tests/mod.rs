@@ -15,6 +15,8 @@ mod files;
 mod right;
 pub(crate) mod scratch;
 mod wrong;
+mod wrong_groups;
+mod wrong_scopes;
 
 /// Every key that this version knows, as the documentation of the file shows them.
 const EXAMPLE: &str = r#"

@@ -1,10 +1,10 @@
-//! Each wrong value with the line, the key and the words that an operator gets to see.
+//! Wrong values of every kind, each with the line, the key and the words that an operator gets to see.
 
-use super::{MINIMAL, edited, read};
+use super::{EXAMPLE, MINIMAL, edited, read};
 
 /// Replaces `from` in the example and expects the mistake at `key`, on the line of `to`'s first
 /// line, with every one of `words` in the message.
-fn refused(from: &str, to: &str, key: &str, words: &[&str]) {
+pub(super) fn refused(from: &str, to: &str, key: &str, words: &[&str]) {
     let text = edited(from, to);
     let error = read(&text).expect_err(&format!("{to:?} was accepted"));
     let shown = error.to_string();
@@ -16,8 +16,8 @@ fn refused(from: &str, to: &str, key: &str, words: &[&str]) {
         );
     }
     if !to.is_empty() {
-        let at = text.find(to).expect("the edit is in the text");
-        let first = 1 + text[..at].matches('\n').count();
+        let at = EXAMPLE.find(from).expect("the edit is in the text");
+        let first = 1 + EXAMPLE[..at].matches('\n').count();
         let lines = first..=first + to.matches('\n').count();
         assert!(
             error.line().is_some_and(|line| lines.contains(&line)),
