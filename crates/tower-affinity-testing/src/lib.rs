@@ -1,1 +1,5 @@
-//! Work in progress.
+//! Parts that tests of commit affinity share.
+
+mod mutate;
+
+pub use mutate::mutate;

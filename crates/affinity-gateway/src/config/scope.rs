@@ -83,8 +83,9 @@ impl PathPattern {
 
     fn parse(text: &str) -> Option<Self> {
         let fixed = text
-            .strip_suffix("/*")
-            .map_or(text, |below| if below.is_empty() { "/" } else { below });
+            .strip_suffix('*')
+            .filter(|below| below.ends_with('/'))
+            .unwrap_or(text);
         absolute_path(fixed)?;
         (!fixed.contains(['*', '?'])).then(|| Self(text.to_owned()))
     }

@@ -12,6 +12,8 @@ use super::{ConfigError, Settings, parse};
 
 mod effective;
 mod files;
+mod invariants;
+mod mutations;
 mod right;
 pub(crate) mod scratch;
 mod wrong;
