@@ -2,5 +2,7 @@
 
 #[cfg(test)]
 mod demo;
+#[cfg(test)]
+mod key;
 
 fn main() {}
