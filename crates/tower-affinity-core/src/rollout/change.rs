@@ -139,10 +139,9 @@ impl Rollout {
                 state: State::Staged,
                 weight: Weight::ZERO,
             }),
-            Some(Group {
-                state: State::Retired { .. },
-                ..
-            }) => next.bring_back(name, change),
+            Some(group) if matches!(group.state, State::Retired { .. }) => {
+                next.bring_back(group, change);
+            }
             Some(group) => {
                 return Err(Refusal::Registered {
                     group: name.clone(),
@@ -256,7 +255,7 @@ impl Rollout {
             return Err(group.refuse("restore", "aborted or retired"));
         }
         let mut next = self.next(change);
-        next.bring_back(name, change);
+        next.bring_back(group, change);
         Ok(next)
     }
 
@@ -367,13 +366,11 @@ impl Rollout {
         }
     }
 
-    fn bring_back(&mut self, name: &GroupName, change: Change) {
-        let Some(at) = self.groups.iter().position(|group| group.name() == name) else {
-            return;
-        };
-        let old = self.groups.remove(at);
-        self.bury(&old, change);
-        let id = GroupId::new(name.clone(), old.id.generation().saturating_add(1));
+    /// Puts the next generation in the place of `old`, which may be forgotten here already.
+    fn bring_back(&mut self, old: &Group, change: Change) {
+        self.groups.retain(|group| group.id != old.id);
+        self.bury(old, change);
+        let id = GroupId::new(old.name().clone(), old.id.generation().saturating_add(1));
         self.groups.push(Group {
             id,
             state: State::Staged,
