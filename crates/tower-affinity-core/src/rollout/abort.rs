@@ -107,27 +107,30 @@ impl Rollout {
             None if *name != self.stable => self.group(&self.stable),
             None => None,
         };
-        match named {
-            Some(target) => match may(target) {
-                None => Ok(target),
-                Some(why) => Err(Refusal::Target {
-                    group: name.clone(),
-                    target: target.name().clone(),
-                    why,
-                    possible: self.possible_targets(name, ready),
-                }),
-            },
-            None => self
-                .former
-                .iter()
-                .rev()
-                .filter_map(|former| self.group(former))
-                .find(|target| may(target).is_none())
-                .ok_or_else(|| Refusal::NoTarget {
-                    group: name.clone(),
-                    possible: self.possible_targets(name, ready),
-                }),
+        let not_possible = |target: &Group, why| Refusal::Target {
+            group: name.clone(),
+            target: target.name().clone(),
+            why,
+            possible: self.possible_targets(name, ready),
+        };
+        if let Some(target) = named {
+            return may(target).map_or(Ok(target), |why| Err(not_possible(target, why)));
         }
+        let mut refusal = None;
+        for former in self.former.iter().rev().filter_map(|name| self.group(name)) {
+            match may(former) {
+                None => return Ok(former),
+                // the latest one that could be forced is worth more to tell than that there is none
+                Some(NOT_READY) if refusal.is_none() => {
+                    refusal = Some(not_possible(former, NOT_READY));
+                }
+                Some(_) => {}
+            }
+        }
+        Err(refusal.unwrap_or_else(|| Refusal::NoTarget {
+            group: name.clone(),
+            possible: self.possible_targets(name, ready),
+        }))
     }
 
     fn abort_again(
