@@ -1,4 +1,48 @@
 //! Commit affinity for tower and axum: a session stays on the commit on which it began.
+//!
+//! While new code rolls out by percentages, a session's requests hop between old and new code.
+//! With this crate a session is *pinned* to the deployment group (all endpoints that run one
+//! commit) in which it started: every later request goes to any endpoint of that group, new
+//! sessions follow the rollout's weights, and an aborted rollout moves each session once.
+//!
+//! Most users add [`AffinityLayer`] to a router, and handlers take [`Affinity`].
+//!
+//! The modules are listed in the order in which a request meets them.
+//!
+//! # Features
+//!
+//! - `axum`: the extractors `Affinity` and `Option<Affinity>`.
+//! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
+//!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
 
-/// The rules and values, without I/O.
+mod carrier;
+mod clock;
+mod keyring;
+mod peer;
+mod problem;
+mod random;
+mod rollouts;
+
+mod affinity;
+pub mod assign;
+#[cfg(feature = "axum")]
+mod extract;
+pub mod record;
+pub mod signal;
+pub mod wire;
+
+/// The values and the rule, without I/O.
 pub use tower_affinity_core as core;
+
+pub use self::affinity::{Affinity, AffinityBuilder, AffinityLayer, AffinityService, BuildError};
+pub use self::assign::AssignLayer;
+pub use self::carrier::{Carrier, CookieAttributes, CookieError, SameSite};
+pub use self::clock::SystemClock;
+#[cfg(feature = "axum")]
+pub use self::extract::MissingAffinity;
+pub use self::keyring::{Keyring, KeyringError};
+pub use self::peer::{ClientAddr, PeerAddr};
+pub use self::problem::{OwnAnswer, Problem};
+pub use self::rollouts::Rollouts;
+pub use self::signal::SignalLayer;
+pub use self::wire::PinLayer;

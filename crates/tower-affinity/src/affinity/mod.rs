@@ -1,0 +1,90 @@
+//! [`AffinityLayer`]: what most users add. It is [`PinLayer`] around [`AssignLayer`] around
+//! [`SignalLayer`].
+//!
+//! ```
+//! # #[cfg(not(feature = "axum"))] fn main() {}
+//! # #[cfg(feature = "axum")] fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use axum::{Router, routing::post};
+//! use tower_affinity::core::{NewGroup, Revision, Rollout, Timestamp, Weight};
+//! use tower_affinity::{Affinity, AffinityLayer, Keyring};
+//!
+//! async fn step(affinity: Affinity) -> String {
+//!     format!("served by {}", affinity.group())
+//! }
+//!
+//! let groups = [
+//!     NewGroup::active("9f1c2ab".parse()?, Weight::new(90)?).stable(),
+//!     NewGroup::active("c3d4e5f".parse()?, Weight::new(10)?),
+//! ];
+//! let rollout = Rollout::new(Revision(1), Timestamp::from_secs(1_800_000_000), groups)?;
+//! let layer = AffinityLayer::builder()
+//!     .keyring(Keyring::parse("2026-11:q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE")?)
+//!     .service("checkout")
+//!     .rollout(rollout)
+//!     .build()?;
+//! let app: Router = Router::new().route("/step", post(step)).layer(layer);
+//! # Ok(()) }
+//! ```
+//!
+//! Customised: assets follow a session without binding one, the rest is drawn by a user's id.
+//!
+//! ```
+//! # use tower_affinity::core::{NewGroup, Revision, Rollout, Timestamp, Weight};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use tower_affinity::core::{Level, Lifetimes};
+//! use tower_affinity::wire::{AssignBy, PathPattern, Scope};
+//! use tower_affinity::{AffinityLayer, Keyring};
+//!
+//! # let groups = [NewGroup::active("9f1c2ab".parse()?, Weight::new(1)?).stable()];
+//! # let rollout = Rollout::new(Revision(1), Timestamp::from_secs(1_800_000_000), groups)?;
+//! let user = http::HeaderName::from_static("x-user-id");
+//! let layer = AffinityLayer::builder()
+//!     .keyring(Keyring::parse("2026-11:q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE")?)
+//!     .service("checkout")
+//!     .rollout(rollout)
+//!     .serving("9f1c2ab".parse()?)
+//!     .lifetimes(Lifetimes::new(Duration::from_secs(900), Duration::from_secs(7200))?)
+//!     .scope(Scope::new("/static/*".parse()?).level(Level::Follow))
+//!     .scope(Scope::new(PathPattern::all()).assign(AssignBy::Header(user)))
+//!     .build()?;
+//! # let _ = layer; Ok(()) }
+//! ```
+
+mod builder;
+mod extension;
+
+use tower_layer::Layer;
+
+pub use self::builder::{AffinityBuilder, BuildError};
+pub use self::extension::Affinity;
+use crate::assign::{Assign, AssignLayer};
+use crate::signal::{SignalLayer, SignalService};
+use crate::wire::{PinLayer, PinService};
+
+/// Keeps sessions on the commit on which they began; see the [module](self).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct AffinityLayer {
+    pin: PinLayer,
+    assign: AssignLayer,
+    signal: SignalLayer,
+}
+
+/// The service of [`AffinityLayer`].
+pub type AffinityService<S> = PinService<Assign<SignalService<S>>>;
+
+impl AffinityLayer {
+    /// Collects what the layer needs: a keyring, a service and a rollout.
+    pub fn builder() -> AffinityBuilder {
+        AffinityBuilder::default()
+    }
+}
+
+impl<S> Layer<S> for AffinityLayer {
+    type Service = AffinityService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        self.pin.layer(self.assign.layer(self.signal.layer(inner)))
+    }
+}

@@ -1,0 +1,60 @@
+//! The answers to requests that the rule refuses.
+
+use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue, LOCATION};
+use http::{Response, StatusCode};
+use tower_affinity_core::{Cause, Decision};
+
+use super::settle::Settle;
+use crate::problem::{OwnAnswer, Problem};
+use crate::wire::WriteBack;
+
+/// Our marker on a 421: the request reached a process that serves another group.
+pub(crate) const MISDIRECTED: HeaderName = HeaderName::from_static("affinity-misdirected");
+
+pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> Response<R> {
+    match decision.cause {
+        Cause::AbortedEnd => ended(
+            Problem::SessionEnded,
+            "the commit of this session was withdrawn; start the flow again",
+            settle,
+        ),
+        Cause::Gone => ended(
+            Problem::GroupGone,
+            "the commit of this session is not served any more; start the flow again",
+            settle,
+        ),
+        Cause::Behind => Problem::StateBehind
+            .response("the commit of this session is not known here yet; try again"),
+        Cause::NotServedHere => {
+            let mut response = Problem::WrongGroup.response_with(
+                StatusCode::MISDIRECTED_REQUEST,
+                "this process serves another commit than that of the session",
+            );
+            response
+                .headers_mut()
+                .insert(MISDIRECTED, HeaderValue::from_static("1"));
+            response
+        }
+        _ => Problem::NoReadyEndpoint.response("no commit that takes new sessions is ready"),
+    }
+}
+
+/// A session that we ended: its pin is cleared, and a page can begin anew.
+fn ended<R: From<Bytes>>(problem: Problem, detail: &'static str, settle: &Settle) -> Response<R> {
+    let restart = settle
+        .restart()
+        .and_then(|url| HeaderValue::from_str(url).ok());
+    let mut response = match restart {
+        Some(url) => {
+            let mut response = Response::new(R::from(Bytes::new()));
+            *response.status_mut() = StatusCode::SEE_OTHER;
+            response.headers_mut().insert(LOCATION, url);
+            response.extensions_mut().insert(OwnAnswer);
+            response
+        }
+        None => problem.response(detail),
+    };
+    response.extensions_mut().insert(WriteBack::Clear);
+    response
+}

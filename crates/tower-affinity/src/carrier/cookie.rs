@@ -1,0 +1,124 @@
+//! Finds our cookie among others, and takes it out without touching a byte of theirs.
+//!
+//! No jar: a jar keeps the last of several cookies with one name. One scan of the raw bytes finds
+//! the candidates; only these go through the parser.
+
+use cookie::Cookie;
+use http::header::{COOKIE, Entry, HeaderMap, HeaderValue, SET_COOKIE};
+
+/// The values of all cookies with one of `names`, in the order in which they were sent.
+///
+/// Names are compared whole and exactly. `None` for a value that is not text.
+pub(crate) fn candidates<'a>(
+    headers: &'a HeaderMap,
+    names: &'a [Box<str>],
+) -> impl Iterator<Item = Option<&'a [u8]>> {
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
+        .filter(|pair| is_ours(pair, names))
+        .map(|pair| {
+            let pair = std::str::from_utf8(pair).ok()?;
+            Some(Cookie::parse(pair).ok()?.value_raw()?.as_bytes())
+        })
+}
+
+/// Removes all cookies with one of `names`; every other byte stays as it is.
+pub(crate) fn remove(headers: &mut HeaderMap, names: &[Box<str>]) {
+    let Entry::Occupied(mut entry) = headers.entry(COOKIE) else {
+        return;
+    };
+    let ours = |line: &HeaderValue| {
+        line.as_bytes()
+            .split(|byte| *byte == b';')
+            .any(|pair| is_ours(pair, names))
+    };
+    if !entry.iter().any(ours) {
+        return;
+    }
+    if entry.iter().nth(1).is_none() {
+        match without(entry.get().as_bytes(), names) {
+            Some(rest) => drop(entry.insert(rest)),
+            None => drop(entry.remove()),
+        }
+        return;
+    }
+    let (_, lines) = entry.remove_entry_mult();
+    let lines: Vec<HeaderValue> = lines
+        .filter_map(|line| {
+            if ours(&line) {
+                without(line.as_bytes(), names)
+            } else {
+                Some(line)
+            }
+        })
+        .collect();
+    for line in lines {
+        headers.append(COOKIE, line);
+    }
+}
+
+/// Removes each `Set-Cookie` of one of `names`, and says how many there were.
+pub(crate) fn remove_set(headers: &mut HeaderMap, names: &[Box<str>]) -> usize {
+    let Entry::Occupied(entry) = headers.entry(SET_COOKIE) else {
+        return 0;
+    };
+    let ours = |line: &HeaderValue| {
+        let pair = line
+            .as_bytes()
+            .split(|byte| *byte == b';')
+            .next()
+            .unwrap_or_default();
+        let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+        // a browser trims the name of a cookie that is set
+        let name = name.trim_ascii();
+        pair.contains(&b'=') && names.iter().any(|ours| ours.as_bytes() == name)
+    };
+    if !entry.iter().any(ours) {
+        return 0;
+    }
+    let (_, lines) = entry.remove_entry_mult();
+    let (planted, others): (Vec<_>, Vec<_>) = lines.partition(ours);
+    for line in others {
+        headers.append(SET_COOKIE, line);
+    }
+    planted.len()
+}
+
+fn is_ours(pair: &[u8], names: &[Box<str>]) -> bool {
+    let pair = pair.trim_ascii_start();
+    names.iter().any(|name| {
+        pair.strip_prefix(name.as_bytes())
+            .is_some_and(|rest| rest.first() == Some(&b'='))
+    })
+}
+
+/// The line without our pairs, each taken out with one separator; `None` if nothing is left.
+fn without(line: &[u8], names: &[Box<str>]) -> Option<HeaderValue> {
+    let mut rest = Vec::with_capacity(line.len());
+    for pair in line.split(|byte| *byte == b';') {
+        if is_ours(pair, names) {
+            continue;
+        }
+        if rest.is_empty() {
+            // what follows our cookie at the front brings its leading space along
+            rest.extend_from_slice(if line.starts_with(pair) {
+                pair
+            } else {
+                pair.trim_ascii_start()
+            });
+        } else {
+            rest.push(b';');
+            rest.extend_from_slice(pair);
+        }
+    }
+    if rest.trim_ascii().is_empty() {
+        return None;
+    }
+    // bytes that were a header value once are one again
+    HeaderValue::from_bytes(&rest).ok()
+}
+
+#[cfg(test)]
+mod tests;

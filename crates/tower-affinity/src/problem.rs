@@ -1,0 +1,127 @@
+//! The answers that we make ourselves: problem details (RFC 9457) with a stable `type`.
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+
+/// Marks a response that we made: no pin is written on it. A response extension.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnAnswer;
+
+/// The kinds of errors that we answer with; each is a `type` of the problem details.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The group of the session has no ready endpoint here.
+    NoReadyEndpoint,
+    /// The pin is newer than what this replica knows.
+    StateBehind,
+    /// The request reached another group than the one that was decided.
+    WrongGroup,
+    /// The group of the session is gone, and its scope is strict.
+    GroupGone,
+    /// The group of the session was aborted and its sessions ended.
+    SessionEnded,
+    /// The group has no room for the request.
+    Capacity,
+    /// We have no room for the request.
+    Overloaded,
+    /// The endpoint did not answer in time.
+    UpstreamTimeout,
+    /// The endpoint could not be reached or broke off.
+    UpstreamError,
+    /// The request cannot be forwarded as it is.
+    BadRequest,
+}
+
+impl Problem {
+    /// The `type` member: stable, for machines.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::NoReadyEndpoint => "no-ready-endpoint",
+            Self::StateBehind => "state-behind",
+            Self::WrongGroup => "wrong-group",
+            Self::GroupGone => "group-gone",
+            Self::SessionEnded => "session-ended",
+            Self::Capacity => "capacity",
+            Self::Overloaded => "overloaded",
+            Self::UpstreamTimeout => "upstream-timeout",
+            Self::UpstreamError => "upstream-error",
+            Self::BadRequest => "bad-request",
+        }
+    }
+
+    /// The status that goes with it, unless the answer has one of its own.
+    #[must_use]
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::NoReadyEndpoint
+            | Self::StateBehind
+            | Self::WrongGroup
+            | Self::Capacity
+            | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::GroupGone | Self::SessionEnded => StatusCode::CONFLICT,
+            Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::UpstreamError => StatusCode::BAD_GATEWAY,
+            Self::BadRequest => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// The `title` member: the same for every problem of the kind.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::NoReadyEndpoint => "no endpoint of the group is ready",
+            Self::StateBehind => "the state of the rollout is behind the session",
+            Self::WrongGroup => "another group was reached",
+            Self::GroupGone => "the group of the session is gone",
+            Self::SessionEnded => "the session was ended",
+            Self::Capacity => "the group is at its limit",
+            Self::Overloaded => "the service is overloaded",
+            Self::UpstreamTimeout => "the endpoint did not answer in time",
+            Self::UpstreamError => "the endpoint could not be reached",
+            Self::BadRequest => "the request cannot be served",
+        }
+    }
+
+    /// The answer, with the usual status.
+    #[must_use]
+    pub fn response<R: From<Bytes>>(self, detail: &'static str) -> Response<R> {
+        self.response_with(self.status(), detail)
+    }
+
+    /// The answer with another status of the same meaning, such as 405 for a bad request.
+    ///
+    /// `detail` must not hold quotes, backslashes or control characters: it is put into JSON as is.
+    #[must_use]
+    pub fn response_with<R: From<Bytes>>(
+        self,
+        status: StatusCode,
+        detail: &'static str,
+    ) -> Response<R> {
+        let body = format!(
+            r#"{{"type":"{}","title":"{}","status":{},"detail":"{detail}"}}"#,
+            self.kind(),
+            self.title(),
+            status.as_u16(),
+        );
+        let length = HeaderValue::from(body.len());
+        let mut response = Response::new(R::from(Bytes::from(body)));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        headers.insert(CONTENT_LENGTH, length);
+        if matches!(
+            status,
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+        ) {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response.extensions_mut().insert(OwnAnswer);
+        response
+    }
+}

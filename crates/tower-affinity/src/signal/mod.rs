@@ -1,0 +1,72 @@
+//! What the application says about its session on an answer.
+//!
+//! [`SignalLayer`] stands next to the application. It takes `affinity-session` and
+//! `affinity-outcome` off the answer, so that no client sees them, and leaves a typed [`Signal`]
+//! for the state side. A handler in the same process can leave the same value as a response
+//! extension itself.
+//!
+//! Alone, without an [`AssignLayer`](crate::AssignLayer) outside, it only removes the headers.
+//!
+//! ```
+//! use tower_affinity::signal::Signal;
+//!
+//! // a handler that has finished its flow
+//! let mut response = http::Response::new("bye");
+//! response.extensions_mut().insert(Signal::End);
+//! ```
+
+mod service;
+
+use tower_layer::Layer;
+
+pub use self::service::{ResponseFuture, SignalService};
+use crate::record::Recorder;
+
+/// What the application says about its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Signal {
+    /// The flow is complete: the pin is cleared.
+    End,
+    /// The application has seen that the session was moved.
+    MovedSeen,
+}
+
+impl Signal {
+    /// Reads a value of the header `affinity-session`.
+    #[must_use]
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        match value.trim_ascii() {
+            b"end" => Some(Self::End),
+            b"moved-seen" => Some(Self::MovedSeen),
+            _ => None,
+        }
+    }
+}
+
+/// Turns what the application says in headers into a [`Signal`]; see the [module](self).
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct SignalLayer {
+    recorder: Recorder,
+}
+
+impl SignalLayer {
+    /// The layer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What counts values that are not understood.
+    pub fn recorder(self, recorder: Recorder) -> Self {
+        Self { recorder }
+    }
+}
+
+impl<S> Layer<S> for SignalLayer {
+    type Service = SignalService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        SignalService::new(inner, self.recorder.clone())
+    }
+}

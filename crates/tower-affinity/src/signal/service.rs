@@ -1,0 +1,90 @@
+//! The service of [`SignalLayer`](super::SignalLayer).
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::header::{HeaderMap, HeaderName};
+use http::{Request, Response};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::Signal;
+use crate::record::Recorder;
+
+const SESSION: HeaderName = HeaderName::from_static("affinity-session");
+const OUTCOME: HeaderName = HeaderName::from_static("affinity-outcome");
+
+/// Turns what the application says in headers into a [`Signal`]; see the [module](super).
+#[derive(Clone, Debug)]
+pub struct SignalService<S> {
+    inner: S,
+    recorder: Recorder,
+}
+
+impl<S> SignalService<S> {
+    pub(super) fn new(inner: S, recorder: Recorder) -> Self {
+        Self { inner, recorder }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for SignalService<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        ResponseFuture {
+            inner: self.inner.call(request),
+            recorder: self.recorder.clone(),
+        }
+    }
+}
+
+pin_project! {
+    /// Takes the headers off once the answer is there.
+    #[derive(Debug)]
+    pub struct ResponseFuture<F> {
+        #[pin]
+        inner: F,
+        recorder: Recorder,
+    }
+}
+
+impl<F, R, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut response = ready!(this.inner.poll(cx))?;
+        if let Some(signal) = take(response.headers_mut(), this.recorder) {
+            response.extensions_mut().insert(signal);
+        }
+        Poll::Ready(Ok(response))
+    }
+}
+
+/// The strongest word wins should an application say several: an end ends everything else.
+fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Signal> {
+    headers.remove(OUTCOME);
+    let mut said = None;
+    if let http::header::Entry::Occupied(entry) = headers.entry(SESSION) {
+        for value in entry.remove_entry_mult().1 {
+            match Signal::parse(value.as_bytes()) {
+                Some(Signal::End) => said = Some(Signal::End),
+                Some(signal) => said = said.or(Some(signal)),
+                None => recorder.signal_ignored(),
+            }
+        }
+    }
+    said
+}

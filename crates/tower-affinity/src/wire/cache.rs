@@ -1,0 +1,142 @@
+//! Keeps shared caches from storing what belongs to one session or one commit.
+
+use http::header::{CACHE_CONTROL, EXPIRES, HeaderMap};
+use http::{Method, StatusCode};
+
+use super::write::{remove_shared_cache_names, set_cache_control};
+
+/// Statuses that a cache may store without being told (RFC 9110, section 15.1).
+const HEURISTIC: [u16; 12] = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
+
+/// Whether a shared cache may store the answer (RFC 9111, section 3).
+pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &HeaderMap) -> bool {
+    if !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
+        return false;
+    }
+    let (mut told, mut forbidden) = (headers.contains_key(EXPIRES), false);
+    for directive in directives(headers) {
+        match name(directive).to_ascii_lowercase().as_str() {
+            "no-store" => forbidden = true,
+            // with a value it only speaks of single fields
+            "private" if !directive.contains('=') => forbidden = true,
+            "public" | "max-age" | "s-maxage" => told = true,
+            _ => {}
+        }
+    }
+    let cdn = ["cdn-cache-control", "surrogate-control"];
+    let told = told || cdn.iter().any(|name| headers.contains_key(*name));
+    // a 304 freshens what is stored already
+    let heuristic = *method != Method::POST
+        && (HEURISTIC.contains(&status.as_u16()) || status == StatusCode::NOT_MODIFIED);
+    (told || heuristic) && (!forbidden || cdn.iter().any(|name| headers.contains_key(*name)))
+}
+
+/// Makes the answer private to its client, or leaves it unstorable if it is.
+pub(super) fn make_private(headers: &mut HeaderMap) {
+    remove_shared_cache_names(headers);
+    let no_store = directives(headers).any(|d| name(d).eq_ignore_ascii_case("no-store"));
+    let mut kept: Vec<&str> = directives(headers)
+        .filter(|directive| {
+            let name = name(directive);
+            !["public", "s-maxage", "private", "proxy-revalidate"]
+                .iter()
+                .any(|shared| name.eq_ignore_ascii_case(shared))
+        })
+        .collect();
+    if !no_store {
+        kept.insert(0, "private");
+    }
+    let joined = kept.join(", ");
+    set_cache_control(headers, &joined);
+}
+
+/// All directives of all lines. A line that is not text counts as absent: a cache cannot read it.
+fn directives(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers
+        .get_all(CACHE_CONTROL)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(split_outside_quotes)
+        .map(str::trim)
+        .filter(|directive| !directive.is_empty())
+}
+
+fn name(directive: &str) -> &str {
+    directive.split('=').next().unwrap_or_default().trim()
+}
+
+/// Splits at commas, but not at those within a quoted string such as `no-cache="a, b"`.
+fn split_outside_quotes(line: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    line.split(move |symbol| {
+        quoted ^= symbol == '"';
+        symbol == ',' && !quoted
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn private(lines: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(CACHE_CONTROL, HeaderValue::from_str(line).unwrap());
+        }
+        headers.insert("surrogate-control", HeaderValue::from_static("max-age=9"));
+        make_private(&mut headers);
+        assert!(!headers.contains_key("surrogate-control"));
+        headers
+            .get(CACHE_CONTROL)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// SEC-36.
+    #[test]
+    fn a_public_answer_becomes_private_and_keeps_the_rest() {
+        for (sent, expected) in [
+            (&["public, max-age=600"][..], "private, max-age=600"),
+            (
+                &["max-age=60", "S-MaxAge=600, Public"],
+                "private, max-age=60",
+            ),
+            (&["no-store"], "no-store"),
+            (
+                &["private=\"x, y\", no-cache=\"set-cookie, a\""],
+                "private, no-cache=\"set-cookie, a\"",
+            ),
+            (&["private"], "private"),
+            (&[], "private"),
+        ] {
+            assert_eq!(private(sent), expected, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_a_shared_cache_may_store_is_touched() {
+        let ask = |method: &Method, status: u16, control: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            if let Some(control) = control {
+                headers.insert(CACHE_CONTROL, HeaderValue::from_static(control));
+            }
+            may_be_shared(method, StatusCode::from_u16(status).unwrap(), &headers)
+        };
+        assert!(ask(&Method::GET, 200, None));
+        assert!(ask(&Method::GET, 304, None));
+        assert!(ask(&Method::GET, 500, Some("public, max-age=1")));
+        assert!(ask(&Method::POST, 200, Some("max-age=1")));
+        assert!(ask(&Method::GET, 200, Some("private=\"x\"")));
+        assert!(!ask(&Method::GET, 500, None));
+        assert!(!ask(&Method::POST, 200, None));
+        assert!(!ask(&Method::PUT, 200, Some("max-age=1")));
+        assert!(!ask(&Method::GET, 200, Some("no-store")));
+        assert!(!ask(&Method::GET, 200, Some("private, max-age=5")));
+    }
+}

@@ -1,0 +1,42 @@
+//! The future of [`PinService`](super::PinService).
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use http::Response;
+use pin_project_lite::pin_project;
+
+use super::layer::Wire;
+use super::read::Came;
+
+pin_project! {
+    /// Writes the pin once the answer is there.
+    #[derive(Debug)]
+    pub struct ResponseFuture<F> {
+        #[pin]
+        inner: F,
+        wire: Arc<Wire>,
+        came: Came,
+    }
+}
+
+impl<F> ResponseFuture<F> {
+    pub(super) fn new(inner: F, wire: Arc<Wire>, came: Came) -> Self {
+        Self { inner, wire, came }
+    }
+}
+
+impl<F, R, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut response = ready!(this.inner.poll(cx))?;
+        this.wire.write(this.came, &mut response);
+        Poll::Ready(Ok(response))
+    }
+}

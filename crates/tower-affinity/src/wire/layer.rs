@@ -1,0 +1,131 @@
+//! [`PinLayer`]: the layer and what all its services share.
+
+use std::sync::Arc;
+
+use tower_affinity_core::{Clock, DrawSalt, Lifetimes, PinCodec};
+use tower_layer::Layer;
+
+use super::scope::{PathPattern, Scope};
+use super::service::PinService;
+use crate::carrier::{Carrier, CookieAttributes};
+use crate::clock::SystemClock;
+use crate::record::Recorder;
+
+/// Reads pins from requests and writes them on answers; see the [module](super).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct PinLayer {
+    wire: Arc<Wire>,
+}
+
+/// What the services of one layer share.
+#[derive(Clone)]
+pub(super) struct Wire {
+    pub(super) codec: Arc<PinCodec>,
+    pub(super) salt: DrawSalt,
+    pub(super) scopes: Vec<Arc<Scope>>,
+    pub(super) carriers: Carriers,
+    pub(super) cookie: CookieAttributes,
+    pub(super) former_cookies: Vec<CookieAttributes>,
+    /// The names under which our cookie is read: the present one first.
+    pub(super) cookie_names: Vec<Box<str>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) recorder: Recorder,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carriers {
+    pub(super) cookie: bool,
+    pub(super) header: bool,
+}
+
+impl PinLayer {
+    /// A layer with one scope for all paths, both carriers, the default cookie and lifetimes.
+    pub fn new(codec: Arc<PinCodec>) -> Self {
+        let service = codec.service();
+        let cookie = CookieAttributes::new(service, true);
+        Self {
+            wire: Arc::new(Wire {
+                salt: DrawSalt::new(service),
+                cookie_names: vec![cookie.as_name().into()],
+                cookie,
+                former_cookies: Vec::new(),
+                codec,
+                scopes: vec![Arc::new(Scope::new(PathPattern::all()))],
+                carriers: Carriers {
+                    cookie: true,
+                    header: true,
+                },
+                clock: Arc::new(SystemClock::new()),
+                recorder: Recorder::default(),
+            }),
+        }
+    }
+
+    /// The scopes; the first that matches a path counts, and a path in none has no affinity.
+    pub fn scopes(self, scopes: impl IntoIterator<Item = Scope>, lifetimes: Lifetimes) -> Self {
+        let scopes = scopes.into_iter().map(|mut scope| {
+            scope.lifetimes(lifetimes);
+            Arc::new(scope)
+        });
+        let scopes = scopes.collect();
+        self.with(|wire| wire.scopes = scopes)
+    }
+
+    /// How pins may travel; by default both ways. Without the cookie none is ever set.
+    pub fn carriers(self, carriers: &[Carrier]) -> Self {
+        self.with(|wire| {
+            wire.carriers = Carriers {
+                cookie: carriers.contains(&Carrier::Cookie),
+                header: carriers.contains(&Carrier::Header),
+            };
+        })
+    }
+
+    /// The cookie's name and attributes.
+    pub fn cookie(self, cookie: CookieAttributes) -> Self {
+        self.with(|wire| wire.cookie = cookie)
+    }
+
+    /// Cookies of earlier configurations: still read, and cleared along with the present one.
+    pub fn former_cookies(self, cookies: Vec<CookieAttributes>) -> Self {
+        self.with(|wire| wire.former_cookies = cookies)
+    }
+
+    /// Where the time comes from; by default a [`SystemClock`].
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        self.with(|wire| wire.clock = clock)
+    }
+
+    /// What counts pins.
+    pub fn recorder(self, recorder: Recorder) -> Self {
+        self.with(|wire| wire.recorder = recorder)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Wire)) -> Self {
+        let wire = Arc::make_mut(&mut self.wire);
+        change(wire);
+        let all = std::iter::once(&wire.cookie).chain(&wire.former_cookies);
+        wire.cookie_names = all.map(|cookie| cookie.as_name().into()).collect();
+        self
+    }
+}
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wire")
+            .field("codec", &self.codec)
+            .field("scopes", &self.scopes)
+            .field("carriers", &self.carriers)
+            .field("cookie", &self.cookie)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S> Layer<S> for PinLayer {
+    type Service = PinService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        PinService::new(inner, Arc::clone(&self.wire))
+    }
+}

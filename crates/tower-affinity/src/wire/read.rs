@@ -1,0 +1,237 @@
+//! What a request shows: its scope, its pin, what it is drawn by.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::header::{ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request};
+use tower_affinity_core::{
+    Absence, DrawKey, Fault, Level, Presented as Shows, SessionPin, Shown, Timestamp,
+};
+
+use super::layer::Wire;
+use super::scope::{AssignBy, Scope};
+use crate::carrier::{Carrier, MAX_CANDIDATES, SameSite, cookie, header};
+use crate::{ClientAddr, PeerAddr};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// What the wire side tells the state side about a request: a request extension.
+#[derive(Clone, Debug)]
+pub struct Presented {
+    pub(crate) shows: Shows,
+    pub(crate) scope: Option<Arc<Scope>>,
+    /// The request's one reading of the clock.
+    pub(crate) at: Timestamp,
+    /// Whether a browser shows the answer as a page.
+    pub(crate) navigation: bool,
+}
+
+/// What the answer has to know of the request.
+#[derive(Clone, Debug)]
+pub(super) struct Came {
+    pub(super) scope: Option<Arc<Scope>>,
+    pub(super) carrier: Carrier,
+    pub(super) at: Timestamp,
+    pub(super) method: Method,
+}
+
+impl Wire {
+    /// Reads a request and takes out what is ours.
+    pub(super) fn read<B>(&self, request: &mut Request<B>) -> (Presented, Came) {
+        let at = self.clock.now();
+        let path = request.uri().path();
+        let scope = self
+            .scopes
+            .iter()
+            .find(|scope| scope.path.matches(path))
+            .cloned();
+        let method = request.method().clone();
+        let headers = request.headers();
+        let level = scope
+            .as_ref()
+            .map_or(Level::None, |scope| scope.policy().level);
+        let (shown, carrier) = match (level, &scope) {
+            (Level::Follow | Level::Group, Some(scope)) => self.shown(&method, headers, at, scope),
+            _ => (Shown::Nothing(Absence::New), Carrier::Cookie),
+        };
+        let key = scope
+            .as_ref()
+            .and_then(|scope| self.key(&scope.assign, request));
+        let presented = Presented {
+            shows: Shows { shown, key },
+            scope: scope.clone(),
+            at,
+            navigation: is_navigation(&method, headers),
+        };
+        let headers = request.headers_mut();
+        cookie::remove(headers, &self.cookie_names);
+        headers.remove(header::PIN);
+        (
+            presented,
+            Came {
+                scope,
+                carrier,
+                at,
+                method,
+            },
+        )
+    }
+
+    /// The one pin that counts and the carrier that it came in.
+    fn shown(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        at: Timestamp,
+        scope: &Scope,
+    ) -> (Shown, Carrier) {
+        let by_header = self.carriers.header && headers.contains_key(header::PIN);
+        let mut fault = None;
+        if by_header {
+            match self.best(header::candidates(headers).map(Some), at, scope) {
+                Ok(Some(pin)) => return (Shown::Pin(pin), Carrier::Header),
+                Ok(None) => {}
+                Err(first) => fault = Some(first),
+            }
+        }
+        let mut any_cookie = false;
+        if self.carriers.cookie {
+            let candidates = cookie::candidates(headers, &self.cookie_names);
+            match self.best(candidates.inspect(|_| any_cookie = true), at, scope) {
+                Ok(Some(pin)) => return (Shown::Pin(pin), Carrier::Cookie),
+                Ok(None) => {}
+                Err(first) => fault = fault.or(Some(first)),
+            }
+        }
+        let carrier = if by_header {
+            Carrier::Header
+        } else {
+            Carrier::Cookie
+        };
+        let absence = if is_preflight(method, headers) {
+            Absence::Preflight
+        } else if let Some(fault) = fault {
+            Absence::Fault(fault)
+        } else if !by_header && !any_cookie && self.may_be_withheld(method, headers) {
+            Absence::Withheld
+        } else {
+            Absence::New
+        };
+        (Shown::Nothing(absence), carrier)
+    }
+
+    /// The greatest of the valid pins, or what is wrong with the first candidate.
+    fn best<'a>(
+        &self,
+        candidates: impl Iterator<Item = Option<&'a [u8]>>,
+        at: Timestamp,
+        scope: &Scope,
+    ) -> Result<Option<Box<SessionPin>>, Fault> {
+        let mut best: Option<SessionPin> = None;
+        let mut first_fault = None;
+        for (nth, token) in candidates.enumerate() {
+            if nth == MAX_CANDIDATES {
+                self.recorder.pin_rejected(Fault::Duplicates);
+                return Err(Fault::Duplicates);
+            }
+            let opened = match token {
+                Some(token) => self.codec.open(token, at, scope.policy().lifetimes),
+                None => Err(Fault::Malformed),
+            };
+            match opened {
+                Ok(opened) => {
+                    self.recorder.pin_verified(&opened.key);
+                    if best
+                        .as_ref()
+                        .is_none_or(|pin| pin.precedence() < opened.pin.precedence())
+                    {
+                        best = Some(opened.pin);
+                    }
+                }
+                Err(fault) => {
+                    self.recorder.pin_rejected(fault);
+                    first_fault = first_fault.or(Some(fault));
+                }
+            }
+        }
+        match (best, first_fault) {
+            (Some(pin), _) => Ok(Some(Box::new(pin))),
+            (None, Some(fault)) => Err(fault),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn key<B>(&self, assign: &AssignBy, request: &Request<B>) -> Option<DrawKey> {
+        let headers = request.headers();
+        match assign {
+            AssignBy::Session => None,
+            AssignBy::Header(name) => {
+                let value = headers.get(name).filter(|value| !value.is_empty())?;
+                Some(self.salt.key(value.as_bytes()))
+            }
+            AssignBy::Cookie(name) => {
+                let names = std::slice::from_ref(name);
+                let value = cookie::candidates(headers, names)
+                    .flatten()
+                    .find(|v| !v.is_empty());
+                value.map(|value| self.salt.key(value))
+            }
+            AssignBy::Address => {
+                let extensions = request.extensions();
+                let client = extensions.get::<ClientAddr>().map(|client| client.0);
+                let client = client.or_else(|| extensions.get::<PeerAddr>().map(|p| p.0.ip()))?;
+                Some(match client.to_canonical() {
+                    IpAddr::V4(address) => self.salt.key(&address.octets()),
+                    IpAddr::V6(address) => {
+                        let octets = address.octets();
+                        // a home or a phone has all addresses below its first 56 bits
+                        self.salt
+                            .key(octets.first_chunk::<7>().map_or(&[], |bits| bits))
+                    }
+                })
+            }
+        }
+    }
+
+    /// Whether a browser may have kept our cookie back because the request is from another site.
+    fn may_be_withheld(&self, method: &Method, headers: &HeaderMap) -> bool {
+        let cross_site = headers
+            .get(SEC_FETCH_SITE)
+            .is_some_and(|site| site == "cross-site");
+        if !self.carriers.cookie || !cross_site {
+            return false;
+        }
+        match self.cookie.sent_cross_site() {
+            SameSite::None => false,
+            SameSite::Strict => true,
+            SameSite::Lax => {
+                let is = |name: HeaderName, value: &str| {
+                    headers.get(name).is_some_and(|header| header == value)
+                };
+                let top_level = is(SEC_FETCH_MODE, "navigate") && is(SEC_FETCH_DEST, "document");
+                !(top_level && method.is_safe())
+            }
+        }
+    }
+}
+
+fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn is_navigation(method: &Method, headers: &HeaderMap) -> bool {
+    match headers.get(SEC_FETCH_MODE) {
+        Some(mode) => mode == "navigate",
+        // browsers before fetch metadata, and everything that wants a page
+        None => *method == Method::GET && headers.get(ACCEPT).is_some_and(wants_html),
+    }
+}
+
+fn wants_html(accept: &HeaderValue) -> bool {
+    accept
+        .to_str()
+        .is_ok_and(|accept| accept.contains("text/html"))
+}

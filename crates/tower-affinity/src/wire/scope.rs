@@ -1,0 +1,207 @@
+//! Scopes: which requests are bound, and how.
+
+use std::str::FromStr;
+
+use http::HeaderName;
+use thiserror::Error;
+use tower_affinity_core::{Level, Lifetimes, OnGone, Policy};
+
+/// A set of paths and what affinity means for their requests. The first scope that matches counts.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    pub(super) path: PathPattern,
+    pub(super) assign: AssignBy,
+    pub(super) cache: CachePolicy,
+    pub(super) policy: Policy,
+    streaming: bool,
+    restart_url: Option<String>,
+}
+
+impl Scope {
+    /// A scope for the paths of `path`, with level [`Level::Group`] and all defaults.
+    #[must_use]
+    pub fn new(path: PathPattern) -> Self {
+        Self {
+            path,
+            assign: AssignBy::Session,
+            cache: CachePolicy::Private,
+            policy: Policy::default(),
+            streaming: false,
+            restart_url: None,
+        }
+    }
+
+    /// How strongly requests are bound; by default [`Level::Group`].
+    #[must_use]
+    pub fn level(mut self, level: Level) -> Self {
+        self.policy.level = level;
+        self
+    }
+
+    /// What happens to a session whose group is gone; by default it is moved.
+    #[must_use]
+    pub fn on_gone(mut self, on_gone: OnGone) -> Self {
+        self.policy.on_gone = on_gone;
+        self
+    }
+
+    /// What a new session is drawn by; by default its own fresh id.
+    #[must_use]
+    pub fn assign(self, assign: AssignBy) -> Self {
+        Self { assign, ..self }
+    }
+
+    /// What happens to answers that a shared cache may store; by default they become private.
+    #[must_use]
+    pub fn cache(self, cache: CachePolicy) -> Self {
+        Self { cache, ..self }
+    }
+
+    /// Whether every answer counts as a stream, whose session is in use for as long as it is open;
+    /// by default only event streams and upgrades do.
+    #[must_use]
+    pub fn streaming(self, streaming: bool) -> Self {
+        Self { streaming, ..self }
+    }
+
+    /// Where a navigation is sent whose session we ended; by default it gets the error.
+    #[must_use]
+    pub fn restart_url(self, url: impl Into<String>) -> Self {
+        Self {
+            restart_url: Some(url.into()),
+            ..self
+        }
+    }
+
+    pub(super) fn lifetimes(&mut self, lifetimes: Lifetimes) {
+        self.policy.lifetimes = lifetimes;
+    }
+
+    /// What the rule is asked with.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(crate) fn is_streaming(&self) -> bool {
+        self.streaming
+    }
+
+    pub(crate) fn restart(&self) -> Option<&str> {
+        self.restart_url.as_deref()
+    }
+}
+
+/// Paths: one exactly, or all below a prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathPattern {
+    prefix: String,
+    below: bool,
+}
+
+/// A path pattern that is none.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("a path is absolute and exact, or ends in /* for everything below it")]
+pub struct InvalidPath;
+
+impl PathPattern {
+    /// Every path.
+    #[must_use]
+    pub fn all() -> Self {
+        Self {
+            prefix: String::new(),
+            below: true,
+        }
+    }
+
+    /// Whether `path` is one of these. `/a/*` has `/a/` and all below it, and `/a` itself.
+    #[must_use]
+    pub fn matches(&self, path: &str) -> bool {
+        match path.strip_prefix(self.prefix.as_str()) {
+            Some("") => true,
+            Some(rest) => self.below && rest.starts_with('/'),
+            None => false,
+        }
+    }
+}
+
+impl FromStr for PathPattern {
+    type Err = InvalidPath;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPath> {
+        let valid = |text: &str| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'*' | b'?' | b'#'))
+        };
+        match text.strip_suffix("/*") {
+            Some(prefix) if (prefix.is_empty() || prefix.starts_with('/')) && valid(prefix) => {
+                Ok(Self {
+                    prefix: prefix.to_owned(),
+                    below: true,
+                })
+            }
+            None if text.starts_with('/') && valid(text) => Ok(Self {
+                prefix: text.to_owned(),
+                below: false,
+            }),
+            _ => Err(InvalidPath),
+        }
+    }
+}
+
+/// What a new session is drawn by. A key from the client is a preference and no secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AssignBy {
+    /// Its own fresh id.
+    #[default]
+    Session,
+    /// The value of a request header, so that parallel first requests agree.
+    Header(HeaderName),
+    /// The value of a cookie of the application.
+    Cookie(Box<str>),
+    /// The client's network: its IPv4 address, or the first 56 bits of its IPv6 address. The
+    /// weakest form: many clients can share an address, and one client can have several.
+    Address,
+}
+
+/// What happens to answers that a shared cache may store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CachePolicy {
+    /// They become private: no cache hands an answer of one commit to a session on another.
+    #[default]
+    Private,
+    /// Only those that set a pin become private.
+    Keep,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_whole_segments() {
+        let below: PathPattern = "/app/*".parse().unwrap();
+        for (path, matches) in [
+            ("/app", true),
+            ("/app/", true),
+            ("/app/x/y", true),
+            ("/apple", false),
+            ("/", false),
+        ] {
+            assert_eq!(below.matches(path), matches, "{path}");
+        }
+        assert!(PathPattern::all().matches("/anything"));
+        assert_eq!("/*".parse::<PathPattern>().unwrap(), PathPattern::all());
+        let exact: PathPattern = "/app".parse().unwrap();
+        assert!(exact.matches("/app") && !exact.matches("/app/"));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        for bad in ["", "app", "app/*", "/a*b", "/a/*/b", "/a?b", "/a b", "*"] {
+            assert!(bad.parse::<PathPattern>().is_err(), "{bad:?} was accepted");
+        }
+    }
+}

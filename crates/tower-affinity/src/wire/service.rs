@@ -1,0 +1,42 @@
+//! The service of [`PinLayer`](super::PinLayer).
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use tower_service::Service;
+
+use super::future::ResponseFuture;
+use super::layer::Wire;
+
+/// Reads pins from requests and writes them on answers; see the [module](super).
+#[derive(Clone, Debug)]
+pub struct PinService<S> {
+    inner: S,
+    wire: Arc<Wire>,
+}
+
+impl<S> PinService<S> {
+    pub(super) fn new(inner: S, wire: Arc<Wire>) -> Self {
+        Self { inner, wire }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for PinService<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let (presented, came) = self.wire.read(&mut request);
+        request.extensions_mut().insert(presented);
+        ResponseFuture::new(self.inner.call(request), Arc::clone(&self.wire), came)
+    }
+}

@@ -1,0 +1,113 @@
+//! Writes a pin on an answer, or clears it.
+
+use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use http::{Response, StatusCode};
+use tower_affinity_core::{Level, SessionPin};
+
+use super::cache;
+use super::layer::Wire;
+use super::read::Came;
+use super::scope::CachePolicy;
+use crate::carrier::{Carrier, cookie, header};
+
+/// What the state side wants done with the pin of an answer: a response extension.
+#[derive(Clone, Debug)]
+pub enum WriteBack {
+    /// It is written.
+    Set(Box<SessionPin>),
+    /// It is cleared.
+    Clear,
+}
+
+const SHARED_CACHE_NAMES: [HeaderName; 2] = [
+    HeaderName::from_static("cdn-cache-control"),
+    HeaderName::from_static("surrogate-control"),
+];
+
+impl Wire {
+    pub(super) fn write<B>(&self, came: &Came, response: &mut Response<B>) {
+        let wish = response.extensions_mut().remove::<WriteBack>();
+        let status = response.status();
+        let headers = response.headers_mut();
+        let planted = cookie::remove_set(headers, &self.cookie_names);
+        let planted = planted + usize::from(headers.remove(header::PIN).is_some());
+        if planted > 0 {
+            self.recorder.planted(planted);
+        }
+        let sets_pin = match wish {
+            Some(WriteBack::Set(pin)) => self.set(came, &pin, headers),
+            Some(WriteBack::Clear) => self.clear(came, headers),
+            None => false,
+        };
+        let Some(scope) = &came.scope else { return };
+        if matches!(scope.policy().level, Level::None | Level::Follow)
+            || (status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS)
+        {
+            return;
+        }
+        let kept = scope.cache == CachePolicy::Keep && !sets_pin;
+        if !kept && (sets_pin || cache::may_be_shared(&came.method, status, headers)) {
+            cache::make_private(headers);
+        }
+    }
+
+    fn set(&self, came: &Came, pin: &SessionPin, headers: &mut HeaderMap) -> bool {
+        if came.carrier == Carrier::Cookie && !self.carriers.cookie {
+            return false;
+        }
+        let sealed = self.codec.seal(pin);
+        if sealed.dropped_unknown {
+            self.recorder.claims_dropped();
+        }
+        let (name, text) = match came.carrier {
+            Carrier::Header => (header::PIN, sealed.token),
+            Carrier::Cookie => (
+                SET_COOKIE,
+                self.cookie.build(&sealed.token, pin.expires.since(came.at)),
+            ),
+        };
+        // a token, a checked name and fixed attributes are always visible ASCII
+        let Ok(value) = HeaderValue::from_str(&text) else {
+            return false;
+        };
+        if name == SET_COOKIE {
+            headers.append(name, value);
+        } else {
+            headers.insert(name, value);
+        }
+        true
+    }
+
+    fn clear(&self, came: &Came, headers: &mut HeaderMap) -> bool {
+        match came.carrier {
+            Carrier::Header => {
+                headers.insert(header::PIN, HeaderValue::from_static(""));
+            }
+            Carrier::Cookie if self.carriers.cookie => {
+                for attributes in std::iter::once(&self.cookie).chain(&self.former_cookies) {
+                    let text = attributes.build("", std::time::Duration::ZERO);
+                    if let Ok(value) = HeaderValue::from_str(&text) {
+                        headers.append(SET_COOKIE, value);
+                    }
+                }
+            }
+            Carrier::Cookie => return false,
+        }
+        true
+    }
+}
+
+/// Names that only shared caches read; they go with an answer that became private.
+pub(super) fn remove_shared_cache_names(headers: &mut HeaderMap) {
+    for name in SHARED_CACHE_NAMES {
+        headers.remove(name);
+    }
+}
+
+/// Replaces the whole cache control.
+pub(super) fn set_cache_control(headers: &mut HeaderMap, directives: &str) {
+    // directives that came as header values, joined by commas, are one again
+    if let Ok(value) = HeaderValue::from_str(directives) {
+        headers.insert(CACHE_CONTROL, value);
+    }
+}
