@@ -24,6 +24,7 @@ mod section;
 mod settings;
 mod span;
 mod upstream;
+mod watch;
 
 pub use cookie::{Cookie, SameSite};
 pub use error::ConfigError;
@@ -37,6 +38,7 @@ pub use secret::Secret;
 use settings::Sources;
 pub use settings::{Settings, parse};
 pub use upstream::{Health, Upstream};
+pub use watch::{Watch, watch};
 
 #[cfg(test)]
 mod tests;
