@@ -83,7 +83,7 @@ impl<'a> Field<'a> {
     }
 
     /// One of a closed list of words; the words that belong to later versions are told as such.
-    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)], later: &[&str]) -> Option<T> {
+    pub(super) fn word<T: Clone>(&self, words: &[(&str, T)], later: &[&str]) -> Option<T> {
         let written = self.value.get_ref().as_str();
         if written.is_some_and(|written| later.contains(&written)) {
             self.refuse("is not supported by this version");
@@ -97,7 +97,7 @@ impl<'a> Field<'a> {
                 .collect();
             self.not_accepted(words.join(", "));
         }
-        found.map(|(_, value)| *value)
+        found.map(|(_, value)| value.clone())
     }
 
     pub(super) fn flag(&self) -> Option<bool> {

@@ -84,7 +84,7 @@ pub(super) struct Block<'a> {
 impl<'a> Block<'a> {
     fn read(section: Section<'a>, only: bool) -> Option<Self> {
         let name = section.required("name", "the group's name, such as a commit");
-        let parsed = name.as_ref().and_then(|field| named(field));
+        let parsed = name.as_ref().and_then(named);
         let weight = section
             .field("weight")
             .and_then(|field| field.integer(&WEIGHTS));
@@ -140,6 +140,7 @@ fn named(field: &Field<'_>) -> Option<GroupName> {
 }
 
 fn state(section: &Section<'_>) -> Option<GroupState> {
+    // an aborted group is made from two keys
     let words = [
         ("staged", Some(GroupState::Staged)),
         ("active", Some(GroupState::Active)),
@@ -147,16 +148,8 @@ fn state(section: &Section<'_>) -> Option<GroupState> {
         ("aborted", None),
         ("retired", Some(GroupState::Retired)),
     ];
-    let written = section.field("state").map(|field| {
-        let at: Vec<_> = words
-            .iter()
-            .enumerate()
-            .map(|(at, (word, _))| (*word, at))
-            .collect();
-        field.word(&at, &[])
-    });
-    let state = match written {
-        Some(at) => words.into_iter().nth(at?)?.1,
+    let state = match section.field("state") {
+        Some(field) => field.word(&words, &[])?,
         None => Some(GroupState::Active),
     };
     let target = section.field("abort_to");

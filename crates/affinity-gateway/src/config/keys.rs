@@ -127,13 +127,14 @@ fn key(item: &Field<'_>, text: &str, sources: &Sources<'_>) -> Option<KeySetting
     }
     let held = match rest.split_once(':') {
         Some(("env", name)) if is_variable(name) => {
-            let held = (sources.env)(name).ok_or_else(|| format!("the variable {name} is not set"));
+            let unset = || format!("the variable {} is not set", named(name));
+            let held = (sources.env)(name).ok_or_else(unset);
             held.map(|held| (KeySource::Env(name.to_owned()), held))
         }
         Some(("file", path)) if !path.is_empty() => {
-            let path = sources.path(Path::new(path));
-            let held = read_file(&path).map_err(|why| format!("{}: {why}", path.display()));
-            held.map(|held| (KeySource::File(path), held))
+            let file = sources.path(Path::new(path));
+            let held = read_file(&file).map_err(|why| format!("the file {}: {why}", named(path)));
+            held.map(|held| (KeySource::File(file), held))
         }
         _ => {
             // whatever stands here may be the key itself
@@ -155,6 +156,16 @@ fn key(item: &Field<'_>, text: &str, sources: &Sources<'_>) -> Option<KeySetting
             ));
             None
         }
+    }
+}
+
+/// The name of a source, unless it could be a key that somebody wrote in its place.
+fn named(source: &str) -> &str {
+    let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'=');
+    if source.len() > 40 && source.bytes().all(word) {
+        "(not shown)"
+    } else {
+        source
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
         .and_then(|field| field.parsed(ADDRESS, parse));
     let admin = admin.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 9090)));
 
-    if overlap(address, admin) {
+    if listen.is_clean() && overlap(address, admin) {
         let message = format!(
             "listen.admin ({admin}) and listen.address ({address}) are the same place; accepted: \
              two different ports, or port 0"

@@ -65,46 +65,53 @@ pub(super) fn read(
     let carriers = carriers(pin);
     let cookie = cookie::read(pin, service);
 
-    let span = |name, default| {
-        let field = pin.field(name);
-        let read = field.as_ref().and_then(|field| field.duration(&LIFETIME));
-        (field, read.unwrap_or(default))
-    };
-    let (idle, idle_ttl) = span("idle_ttl", Lifetimes::default().idle());
-    let (age, max_age) = span("max_age", Lifetimes::default().max_age());
-    let (local, local_idle_timeout) = span("local_idle_timeout", Duration::from_secs(600));
-    let skew = pin
-        .field("clock_skew")
-        .and_then(|field| field.duration(&SKEW));
-
-    let checked = Lifetimes::new(idle_ttl, max_age);
-    let checked = checked.and_then(|lifetimes| lifetimes.outlasts(local_idle_timeout));
-    let lifetimes = checked.unwrap_or_else(|error| {
-        // told at the line that somebody wrote; the defaults alone break no rule
-        let message = two_clocks(&error);
-        match (error, [local, idle, age]) {
-            (LifetimesError::LocalOutlastsRouting { .. }, [Some(field), ..])
-            | (_, [_, Some(field), _] | [_, _, Some(field)]) => field.refuse(message),
-            (_, _) => pin.refuse("idle_ttl", message),
-        }
-        Lifetimes::default()
-    });
+    let skew = pin.field("clock_skew");
+    let clock_skew = skew.and_then(|field| field.duration(&SKEW));
     pin.unsupported("id_secret");
+    let (lifetimes, local_idle_timeout) = two_clocks(pin);
     pin.finish();
-    let clock_skew = skew.unwrap_or_default();
     PinSettings {
         keys,
         carriers,
         lifetimes,
         local_idle_timeout,
-        clock_skew,
+        clock_skew: clock_skew.unwrap_or_default(),
         cookie,
         drop_early,
     }
 }
 
+/// How long pins live, and the application's own idle timeout, which they must outlast.
+fn two_clocks(pin: &Section<'_>) -> (Lifetimes, Duration) {
+    let default = Lifetimes::default();
+    let span = |name, default| {
+        let field = pin.field(name);
+        let read = field.as_ref().and_then(|field| field.duration(&LIFETIME));
+        (field, read.unwrap_or(default))
+    };
+    let (idle, idle_ttl) = span("idle_ttl", default.idle());
+    let (age, max_age) = span("max_age", default.max_age());
+    let (local, local_timeout) = span("local_idle_timeout", Duration::from_secs(600));
+    let checked = Lifetimes::new(idle_ttl, max_age);
+    let lifetimes = match checked.and_then(|lifetimes| lifetimes.outlasts(local_timeout)) {
+        Ok(lifetimes) => lifetimes,
+        Err(_) if !pin.is_clean() => default,
+        Err(error) => {
+            // told where somebody wrote a value; the defaults alone break no rule
+            let local =
+                local.filter(|_| matches!(error, LifetimesError::LocalOutlastsRouting { .. }));
+            match local.or(idle).or(age) {
+                Some(field) => field.refuse(broken(&error)),
+                None => pin.refuse("idle_ttl", broken(&error)),
+            }
+            default
+        }
+    };
+    (lifetimes, local_timeout)
+}
+
 /// The rule that is broken, with both values as the file would write them.
-fn two_clocks(error: &LifetimesError) -> String {
+fn broken(error: &LifetimesError) -> String {
     match error {
         LifetimesError::LocalOutlastsRouting { idle, local, .. } => format!(
             "pin.local_idle_timeout ({}) is not shorter than three quarters of pin.idle_ttl ({}); \

@@ -47,6 +47,7 @@ pub(super) fn read(rollback: &Section<'_>, max_age: Duration) -> Rollback {
     let within = field.as_ref().and_then(|field| field.duration(&WITHIN));
     if let (Some(field), Some(within)) = (&field, within)
         && within > max_age
+        && rollback.is_clean()
     {
         let (within, age) = (in_words(within), in_words(max_age));
         field.refuse(format!(

@@ -1,6 +1,6 @@
-//! Reading the tree: the keys of a table, with every mistake collected.
+//! Reading the tree: the keys of a table, and what is wrong with them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use toml::de::DeTable;
@@ -9,37 +9,47 @@ use super::document::Source;
 use super::error::ConfigError;
 use super::field::Field;
 
-/// Collects what is wrong, so that the first mistake of the file can be told.
+/// Counts what is wrong and keeps the first mistake of the file.
 pub(super) struct Report<'t> {
     pub(super) source: &'t Source<'t>,
-    problems: RefCell<Vec<ConfigError>>,
+    first: RefCell<Option<ConfigError>>,
+    count: Cell<usize>,
 }
 
 impl<'t> Report<'t> {
     pub(super) fn new(source: &'t Source<'t>) -> Self {
         Self {
             source,
-            problems: RefCell::default(),
+            first: RefCell::default(),
+            count: Cell::default(),
         }
     }
 
     pub(super) fn add(&self, problem: ConfigError) {
-        self.problems.borrow_mut().push(problem);
+        self.count.set(self.count.get() + 1);
+        let mut first = self.first.borrow_mut();
+        if first
+            .as_ref()
+            .is_none_or(|first| place(&problem) < place(first))
+        {
+            *first = Some(problem);
+        }
     }
 
     pub(super) fn is_clean(&self) -> bool {
-        self.problems.borrow().is_empty()
+        self.count.get() == 0
     }
 
     /// The first mistake by line; what is missing from the whole file comes last.
     pub(super) fn first(self) -> Option<ConfigError> {
-        let problems = self.problems.into_inner();
-        let more = problems.len().saturating_sub(1);
-        let first = problems
-            .into_iter()
-            .min_by_key(|p| p.line().unwrap_or(usize::MAX))?;
-        Some(first.more(more))
+        let more = self.count.get().saturating_sub(1);
+        Some(self.first.into_inner()?.more(more))
     }
+}
+
+/// Where a mistake stands among the others.
+fn place(problem: &ConfigError) -> usize {
+    problem.line().unwrap_or(usize::MAX)
 }
 
 /// One table of the file; a table that is not there reads as an empty one.
@@ -125,7 +135,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Whether nothing was refused so far, so that rules over several keys make sense.
+    /// Whether nothing was refused so far. A rule over several keys is asked only then: held against
+    /// a default that stands in for a wrong value it would tell of mistakes that nobody made.
     pub(super) fn is_clean(&self) -> bool {
         self.report.is_clean()
     }

@@ -120,3 +120,21 @@ fn load_refuses_what_is_no_text_file() {
     let shown = Settings::load(&whole).unwrap_err().to_string();
     assert!(shown.contains("service"), "1 MiB is read: {shown}");
 }
+
+#[test]
+fn depth_and_breadth_of_a_megabyte_do_no_harm() {
+    let dir = Scratch::new();
+    let keys: String = (0..100_000).map(|n| format!("k{n}=1\n")).collect();
+    for (what, text) in [
+        ("a deep key", format!("{}a = 1", "a.".repeat(500_000))),
+        ("a deep header", format!("[{}a]", "a.".repeat(500_000))),
+        ("deep arrays", format!("a = {}", "[".repeat(1_000_000))),
+        ("deep tables", format!("a = {}", "{a=".repeat(300_000))),
+        ("many keys", keys),
+        ("many tables", "[[group]]\n".repeat(100_000)),
+        ("many lines", "\n".repeat(1 << 20)),
+        ("one line", "x".repeat(1 << 20)),
+    ] {
+        assert!(read_in(&dir, &text).is_err(), "{what} was accepted");
+    }
+}

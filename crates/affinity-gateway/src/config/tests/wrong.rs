@@ -294,7 +294,7 @@ fn keys_are_named_but_never_shown() {
     key("env:1A", &["has no source"]);
     key("file:", &["has no source"]);
     key("vault:x", &["has no source", "ID:env:NAME"]);
-    key("file:missing", &["/etc/affinity/missing", "not found"]);
+    key("file:missing", &["the file missing", "not found"]);
     key("file:/dev/zero", &["not a regular file"]);
     refused(
         "\"2026-08:",
@@ -325,7 +325,8 @@ fn keys_are_named_but_never_shown() {
 
 #[test]
 fn a_key_that_stands_in_the_file_itself_is_not_repeated() {
-    for inline in [super::KEY_A.to_owned(), format!("a:{}", super::KEY_A)] {
+    for place in ["", "a:", "a:env:", "a:file:", "a:hs256:"] {
+        let inline = format!("{place}{}", super::KEY_A);
         let error = read(&MINIMAL.replace("a:env:KEY_A", &inline)).unwrap_err();
         assert_eq!(error.key_path(), Some("pin.keys[0]"));
         let shown = format!("{error} {error:?}");
@@ -380,7 +381,7 @@ fn the_routing_clock_outlasts_the_local_one() {
 }
 
 #[test]
-fn spans_that_contradict_each_other_are_told_with_both() {
+fn lifetimes_that_contradict_each_other_are_told_with_both() {
     let words = ["pin.idle_ttl (5h)", "pin.max_age (4h)"];
     refused(
         "idle_ttl  = \"30m\"",
@@ -403,5 +404,29 @@ fn rollback_is_within_max_age() {
         "\"fast\"\nwithin",
         "rollback.policy",
         &["\"move\", \"stay\", \"end\""],
+    );
+}
+
+#[test]
+fn a_wrong_value_is_not_held_against_others() {
+    // the default that stands in for it may contradict them
+    let alone = |text: String, value: &str| {
+        let shown = read(&text).unwrap_err().to_string();
+        assert!(
+            shown.contains(value) && !shown.contains("more problem"),
+            "{shown}"
+        );
+    };
+    let late = edited("within    = \"10m\"", "within = \"6h\"");
+    alone(late.replace("\"4h\"", "7"), "pin.max_age = 7");
+    let slow = edited("\"10m\"\nclock", "\"25m\"\nclock");
+    alone(
+        slow.replace("idle_ttl  = \"30m\"", "idle_ttl = \"0s\""),
+        "pin.idle_ttl = \"0s\"",
+    );
+    let crossed = edited("127.0.0.1:9090", "127.0.0.1:8080");
+    alone(
+        crossed.replacen("127.0.0.1:8080", "localhost", 1),
+        "listen.address = \"localhost\"",
     );
 }
