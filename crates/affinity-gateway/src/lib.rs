@@ -1,3 +1,8 @@
 //! The commit affinity gateway as a library.
 
 pub mod config;
+
+// The path of a request, in its order.
+pub mod serve;
+
+pub mod edge;

@@ -1,0 +1,131 @@
+//! The rules of the edge, as a function of the request's head.
+//!
+//! Not everything can be seen from here. hyper answers 400 or 431 itself to what it cannot parse,
+//! to differing lengths, and to too large a head. Where `Transfer-Encoding` and `Content-Length`
+//! come together it drops the length, reads by chunks and closes the connection afterwards, so
+//! one request goes on with one framing; the rule below still holds for other servers.
+
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version, header, uri::Authority,
+};
+
+use super::refusal::Refusal;
+
+/// Whether the request may go on; if not, the answer.
+pub(super) fn check<B>(request: &Request<B>, max_target: usize) -> Result<(), Refusal> {
+    let (uri, headers) = (request.uri(), request.headers());
+    method(request.method())?;
+    target(request.method(), uri, max_target)?;
+    host(uri, headers, request.version())?;
+    connection(headers)?;
+    framing(headers)
+}
+
+fn method(method: &Method) -> Result<(), Refusal> {
+    // A tunnel to anywhere is not ours to give, and TRACE would show our fields to the client.
+    if method == Method::CONNECT || method == Method::TRACE {
+        return Err(Refusal {
+            status: StatusCode::METHOD_NOT_ALLOWED,
+            detail: "This method is not served here.",
+        });
+    }
+    Ok(())
+}
+
+fn target(method: &Method, uri: &Uri, max_target: usize) -> Result<(), Refusal> {
+    let target = uri.path_and_query().map_or("", |target| target.as_str());
+    if target.len() > max_target {
+        return Err(Refusal {
+            status: StatusCode::URI_TOO_LONG,
+            detail: "The request target is too long.",
+        });
+    }
+    let whole_server = target == "*" && method == Method::OPTIONS;
+    if !target.starts_with('/') && !whole_server {
+        return Err(Refusal::bad_request("The request target must be a path."));
+    }
+    if uri
+        .scheme_str()
+        .is_some_and(|scheme| scheme != "http" && scheme != "https")
+    {
+        return Err(Refusal::bad_request(
+            "The request target has an unknown scheme.",
+        ));
+    }
+    Ok(())
+}
+
+/// Exactly one host, named in one way or twice alike.
+fn host(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal> {
+    let mut hosts = headers.get_all(header::HOST).into_iter();
+    let host = hosts.next();
+    if hosts.next().is_some() {
+        return Err(Refusal::bad_request("There is more than one Host field."));
+    }
+    let host = host.map(parse).transpose()?;
+    match (uri.authority(), host) {
+        (Some(authority), _) if authority.as_str().contains('@') => Err(Refusal::bad_request(
+            "The request target holds credentials.",
+        )),
+        (Some(authority), Some(host)) if !same(uri, authority, &host) => Err(Refusal::bad_request(
+            "Host is not the host of the request target.",
+        )),
+        // HTTP/2 has its authority in place of the field, HTTP/1.1 needs both.
+        (Some(_), None) if version >= Version::HTTP_2 => Ok(()),
+        (_, None) => Err(Refusal::bad_request("There is no Host field.")),
+        (_, Some(_)) => Ok(()),
+    }
+}
+
+fn parse(host: &HeaderValue) -> Result<Authority, Refusal> {
+    Authority::try_from(host.as_bytes())
+        .ok()
+        .filter(|host| !host.as_str().contains('@'))
+        .ok_or(Refusal::bad_request("Host is not a host."))
+}
+
+fn same(uri: &Uri, left: &Authority, right: &Authority) -> bool {
+    let default = if uri.scheme_str() == Some("https") {
+        443
+    } else {
+        80
+    };
+    left.host().eq_ignore_ascii_case(right.host())
+        && left.port_u16().unwrap_or(default) == right.port_u16().unwrap_or(default)
+}
+
+/// Fields that an endpoint needs to read the request cannot belong to one connection only.
+fn connection(headers: &HeaderMap) -> Result<(), Refusal> {
+    let names_needed = headers
+        .get_all(header::CONNECTION)
+        .into_iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .any(|name| {
+            name.starts_with(b":")
+                || NEEDED
+                    .iter()
+                    .any(|needed| name.eq_ignore_ascii_case(needed.as_bytes()))
+        });
+    if names_needed {
+        return Err(Refusal::bad_request(
+            "Connection names a field that must be passed on.",
+        ));
+    }
+    Ok(())
+}
+
+fn framing(headers: &HeaderMap) -> Result<(), Refusal> {
+    let lengths = headers.get_all(header::CONTENT_LENGTH).iter().count();
+    if lengths > 1 || (lengths == 1 && headers.contains_key(header::TRANSFER_ENCODING)) {
+        return Err(Refusal::bad_request("The length of the body is ambiguous."));
+    }
+    Ok(())
+}
+
+const NEEDED: [&str; 4] = [
+    "host",
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+];

@@ -1,0 +1,78 @@
+//! The layer and its settings.
+
+use std::{fmt, sync::Arc};
+
+use http::StatusCode;
+use tower_layer::Layer;
+
+use super::Edge;
+
+/// Is told of each request that the edge answered: decision `refused`, cause `early`.
+///
+/// Called once per request, before its answer is sent; it should not block. Any
+/// `Fn(StatusCode)` is one.
+pub trait EarlyRecorder: Send + Sync + 'static {
+    /// A request was answered with `status`.
+    fn refused(&self, status: StatusCode);
+}
+
+impl<F> EarlyRecorder for F
+where
+    F: Fn(StatusCode) + Send + Sync + 'static,
+{
+    fn refused(&self, status: StatusCode) {
+        self(status);
+    }
+}
+
+/// Refuses what no endpoint should see; see the [module](super).
+#[derive(Clone)]
+#[must_use]
+pub struct EdgeLayer {
+    max_target: usize,
+    recorder: Arc<dyn EarlyRecorder>,
+}
+
+impl EdgeLayer {
+    /// Targets up to 8 KiB, and nobody is told of refusals.
+    pub fn new() -> Self {
+        Self {
+            max_target: 8 * 1024,
+            recorder: Arc::new(|_: StatusCode| {}),
+        }
+    }
+
+    /// 8 KiB by default: the longest path with query, in bytes; beyond it the answer is 414.
+    pub fn max_target(mut self, bytes: usize) -> Self {
+        self.max_target = bytes;
+        self
+    }
+
+    /// Nobody by default: who counts the refusals.
+    pub fn recorder(mut self, recorder: impl EarlyRecorder) -> Self {
+        self.recorder = Arc::new(recorder);
+        self
+    }
+}
+
+impl Default for EdgeLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> Layer<S> for EdgeLayer {
+    type Service = Edge<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Edge::new(inner, self.max_target, Arc::clone(&self.recorder))
+    }
+}
+
+impl fmt::Debug for EdgeLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EdgeLayer")
+            .field("max_target", &self.max_target)
+            .finish_non_exhaustive()
+    }
+}

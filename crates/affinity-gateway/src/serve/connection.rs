@@ -1,0 +1,98 @@
+//! One connection, from its first byte to its end.
+
+use std::{convert::Infallible, net::SocketAddr, pin::pin};
+
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto::Builder,
+    service::TowerToHyperService,
+};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+use super::{ServeOptions, peer::WithPeer, preface::Preface};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What all connections of a listener share.
+#[derive(Debug)]
+pub(super) struct Protocol {
+    builder: Builder<TokioExecutor>,
+    options: ServeOptions,
+}
+
+/// What ends connections from outside.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ending {
+    /// Finish what runs, begin nothing.
+    pub(super) finish: CancellationToken,
+    /// Stop now.
+    pub(super) cut: CancellationToken,
+}
+
+impl Protocol {
+    pub(super) fn new(options: ServeOptions) -> Self {
+        let mut builder = Builder::new(TokioExecutor::new());
+        // Flushing pipelined answers together is off, as hyper calls it experimental.
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(options.header_read_timeout)
+            .max_headers(options.max_headers)
+            .max_buf_size(options.max_header_bytes);
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_header_list_size(options.h2_max_header_list)
+            .max_concurrent_streams(options.h2_max_streams)
+            .keep_alive_interval(options.h2_ping_interval)
+            .keep_alive_timeout(options.h2_ping_timeout);
+        Self { builder, options }
+    }
+
+    /// Serves `stream` until it closes, or `ending` says so.
+    ///
+    /// A panic of the service ends at most this connection (HTTP/1.1) or stream (HTTP/2).
+    pub(super) async fn serve<S, B>(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        service: S,
+        ending: Ending,
+    ) where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send + 'static,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "connection lost before its first byte");
+            return;
+        }
+        let io = TokioIo::new(Preface::new(stream, self.options.header_read_timeout));
+        let service = TowerToHyperService::new(WithPeer::new(service, peer));
+        let mut connection = pin!(self.builder.serve_connection_with_upgrades(io, service));
+        let served = tokio::select! {
+            served = connection.as_mut() => served,
+            () = ending.finish.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                tokio::select! {
+                    served = connection => served,
+                    () = ending.cut.cancelled() => Ok(()),
+                }
+            }
+        };
+        // Clients go away and send nonsense all the time: no event for the operator.
+        if let Err(error) = served {
+            tracing::debug!(error = %error, "connection ended with an error");
+        }
+    }
+}

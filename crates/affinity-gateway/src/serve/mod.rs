@@ -1,0 +1,45 @@
+//! The listener: accepts connections, serves HTTP/1.1 and HTTP/2 on them, and ends in good order.
+//!
+//! ```text
+//! accept ──> first bytes ──> HTTP/1.1 or h2 ──> PeerAddr ──> service
+//!    │                            │
+//!    └── shutdown: no more accepts, connections finish, then tunnels, then the deadline cuts
+//! ```
+//!
+//! The service is any tower service that cannot fail; each request carries a
+//! [`PeerAddr`](tower_affinity::PeerAddr) in its extensions.
+//!
+//! ```no_run
+//! use std::convert::Infallible;
+//!
+//! use affinity_gateway::serve::{self, ServeOptions, Tunnels};
+//! use axum::body::Body;
+//! use http::{Request, Response};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # async fn run() -> std::io::Result<()> {
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! let hello = tower::service_fn(|_: Request<hyper::body::Incoming>| async {
+//!     Ok::<_, Infallible>(Response::new(Body::from("hello")))
+//! });
+//! let shutdown = CancellationToken::new();
+//! let drained =
+//!     serve::serve(listener, hello, ServeOptions::new(), Tunnels::new(), shutdown).await;
+//! assert!(drained.is_clean());
+//! # Ok(())
+//! # }
+//! ```
+
+mod accept;
+mod connection;
+mod listen;
+mod options;
+mod peer;
+mod preface;
+mod tunnels;
+
+pub use self::{
+    listen::{Drained, serve},
+    options::ServeOptions,
+    tunnels::Tunnels,
+};

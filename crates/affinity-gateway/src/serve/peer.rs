@@ -1,0 +1,44 @@
+//! Tells each request who sent it.
+
+use std::{
+    net::SocketAddr,
+    task::{Context, Poll},
+};
+
+use http::Request;
+use tower_affinity::PeerAddr;
+use tower_service::Service;
+
+/// Puts the [`PeerAddr`] of one connection into each of its requests.
+#[derive(Clone, Debug)]
+pub(super) struct WithPeer<S> {
+    inner: S,
+    peer: PeerAddr,
+}
+
+impl<S> WithPeer<S> {
+    pub(super) fn new(inner: S, peer: SocketAddr) -> Self {
+        Self {
+            inner,
+            peer: PeerAddr(peer),
+        }
+    }
+}
+
+impl<S, B> Service<Request<B>> for WithPeer<S>
+where
+    S: Service<Request<B>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.inner.call(request)
+    }
+}
