@@ -6,3 +6,5 @@ pub mod config;
 pub mod serve;
 
 pub mod edge;
+
+pub mod upstream;

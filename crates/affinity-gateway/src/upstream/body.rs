@@ -1,0 +1,99 @@
+//! The request's body on its way to the endpoint.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use tokio::time::{Duration, Instant};
+
+use super::hop;
+
+pin_project! {
+    /// A body that notes its progress and keeps our names out of its trailers.
+    #[derive(Debug)]
+    pub struct Forwarded<B> {
+        #[pin]
+        inner: B,
+        progress: Progress,
+    }
+}
+
+/// When the body last moved. A clone is another view of the same body.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    start: Instant,
+    last: Arc<AtomicU64>,
+}
+
+impl<B> Forwarded<B> {
+    pub(super) fn new(inner: B, progress: Progress) -> Self {
+        Self { inner, progress }
+    }
+}
+
+impl<B: Body> Body for Forwarded<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = self.project();
+        let mut frame = ready!(this.inner.poll_frame(cx));
+        this.progress.note();
+        if let Some(Ok(frame)) = &mut frame
+            && let Some(trailers) = frame.trailers_mut()
+        {
+            remove_ours(trailers);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Progress {
+    pub(super) fn begin() -> Self {
+        Self {
+            start: Instant::now(),
+            last: Arc::default(),
+        }
+    }
+
+    pub(super) fn last(&self) -> Instant {
+        self.start + Duration::from_millis(self.last.load(Ordering::Relaxed))
+    }
+
+    fn note(&self) {
+        let passed = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(passed, Ordering::Relaxed);
+    }
+}
+
+/// The tag layer cleans the head; a trailer would be a second way in, also for an endpoint that
+/// takes `_` for `-`.
+fn remove_ours(trailers: &mut HeaderMap) {
+    let ours: Vec<_> = trailers
+        .keys()
+        .filter(|name| hop::is_ours(name) || name.as_str().starts_with("affinity_"))
+        .cloned()
+        .collect();
+    for name in &ours {
+        trailers.remove(name);
+    }
+}

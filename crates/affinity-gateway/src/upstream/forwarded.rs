@@ -1,0 +1,59 @@
+//! What the endpoint is told about the client.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use tower_affinity::PeerAddr;
+
+use super::UpstreamOptions;
+
+/// Sets `X-Forwarded-For`, `-Proto` and `-Host`.
+///
+/// Nobody is believed by default: the client's own values are replaced, and `Forwarded`, which
+/// says the same in another way, is removed. From a trusted proxy they are kept, with the proxy
+/// itself added to `X-Forwarded-For`. Without a peer address nothing can be vouched for, so they
+/// are removed.
+pub(super) fn set(
+    headers: &mut HeaderMap,
+    peer: Option<PeerAddr>,
+    host: &HeaderValue,
+    options: &UpstreamOptions,
+) {
+    let Some(PeerAddr(peer)) = peer else {
+        for name in [
+            X_FORWARDED_FOR,
+            X_FORWARDED_PROTO,
+            X_FORWARDED_HOST,
+            header::FORWARDED,
+        ] {
+            headers.remove(name);
+        }
+        return;
+    };
+    let mut chain = Vec::new();
+    if options.trusts(peer.ip()) {
+        for hops in headers.get_all(X_FORWARDED_FOR) {
+            chain.extend_from_slice(hops.as_bytes());
+            chain.extend_from_slice(b", ");
+        }
+    } else {
+        for name in [X_FORWARDED_PROTO, X_FORWARDED_HOST, header::FORWARDED] {
+            headers.remove(name);
+        }
+    }
+    chain.extend_from_slice(peer.ip().to_canonical().to_string().as_bytes());
+    // Bytes of header values and an address: always a header value.
+    match HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)) {
+        Ok(chain) => headers.insert(X_FORWARDED_FOR, chain),
+        Err(_) => headers.remove(X_FORWARDED_FOR),
+    };
+    headers
+        .entry(X_FORWARDED_PROTO)
+        // The listener speaks no TLS.
+        .or_insert(HeaderValue::from_static("http"));
+    headers
+        .entry(X_FORWARDED_HOST)
+        .or_insert_with(|| host.clone());
+}
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
