@@ -8,3 +8,6 @@ pub mod serve;
 pub mod edge;
 
 pub mod upstream;
+
+#[cfg(test)]
+mod wire;

@@ -49,6 +49,9 @@ mod layer;
 mod refusal;
 mod service;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::{
     future::ResponseFuture,
     layer::{EarlyRecorder, EdgeLayer},

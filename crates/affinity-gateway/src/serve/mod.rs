@@ -38,6 +38,9 @@ mod peer;
 mod preface;
 mod tunnels;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::{
     listen::{Drained, serve},
     options::ServeOptions,

@@ -41,6 +41,9 @@ mod response;
 mod service;
 mod tunnel;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::{
     error::{UpstreamError, UpstreamErrorKind},
     future::ResponseFuture,

@@ -1,0 +1,220 @@
+//! Endpoints that do not answer, or not well.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+use std::{net::SocketAddr, time::Duration};
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Empty, Full};
+use tokio::{net::TcpListener, sync::mpsc, time::advance};
+use tokio_test::{assert_pending, assert_ready, task};
+use tower::ServiceExt;
+
+use crate::{
+    serve::{ServeOptions, Tunnels},
+    upstream::{
+        Upstream, UpstreamError, UpstreamErrorKind, UpstreamOptions,
+        body::{Forwarded, Progress},
+        deadline::Deadline,
+    },
+    wire::{Running, Wire, endpoint, within},
+};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+async fn error(address: SocketAddr, options: UpstreamOptions) -> UpstreamError {
+    let leaf = Upstream::new(options, Tunnels::new()).endpoint(address);
+    let request = Request::get("/")
+        .header("host", "a")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    let answer = within("the leaf", leaf.oneshot(request)).await;
+    let error = answer.expect_err("an error");
+    assert!(!error.to_string().contains("127.0.0.1"), "{error}");
+    error
+}
+
+async fn error_after(answer: &'static str) -> UpstreamErrorKind {
+    let address = endpoint(move |mut wire| async move {
+        wire.head().await;
+        wire.send(answer).await;
+    })
+    .await;
+    error(address, UpstreamOptions::new()).await.kind()
+}
+
+#[tokio::test]
+async fn refused_connection_says_that_nothing_was_sent() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = error(address, UpstreamOptions::new()).await;
+    assert_eq!(error.kind(), UpstreamErrorKind::Connect);
+    assert!(error.unsent());
+}
+
+#[tokio::test]
+async fn silent_endpoint_times_out() {
+    let address = endpoint(|mut wire| async move {
+        wire.rest().await;
+    })
+    .await;
+    let options = UpstreamOptions::new().response_timeout(Duration::from_millis(50));
+    let error = error(address, options).await;
+    assert_eq!(error.kind(), UpstreamErrorKind::Timeout);
+    assert!(!error.unsent());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_counts_from_the_last_progress_of_the_upload() {
+    let progress = Progress::begin();
+    let mut upload = Forwarded::new(Full::new(Bytes::from_static(b"part")), progress.clone());
+    let mut deadline = task::spawn(Deadline::new(Duration::from_secs(10), progress));
+    assert_pending!(deadline.poll());
+    advance(Duration::from_secs(9)).await;
+    upload.frame().await.unwrap().unwrap();
+    advance(Duration::from_secs(9)).await;
+    assert_pending!(deadline.poll(), "the upload moved 9 s ago");
+    advance(Duration::from_secs(2)).await;
+    assert_ready!(deadline.poll());
+}
+
+#[tokio::test]
+async fn slow_body_is_no_timeout() {
+    let (finish, mut wait) = mpsc::unbounded_channel::<()>();
+    let wait_in_endpoint = std::sync::Mutex::new(Some(async move { wait.recv().await }));
+    let address = endpoint(move |mut wire| {
+        let wait = wait_in_endpoint.lock().unwrap().take();
+        async move {
+            wire.head().await;
+            wire.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nbegin")
+                .await;
+            if let Some(wait) = wait {
+                wait.await;
+            }
+            wire.send("!").await;
+        }
+    })
+    .await;
+    let options = UpstreamOptions::new().response_timeout(Duration::from_millis(50));
+    let gateway = Running::proxy_with(address, options, ServeOptions::new()).await;
+    let mut client = Wire::connect(gateway.address).await;
+    client.send(GET).await;
+    client.until("begin").await;
+    // Another request runs into the timeout, so that much time has passed for the first one.
+    let silent = endpoint(|mut wire| async move {
+        wire.rest().await;
+    })
+    .await;
+    let options = UpstreamOptions::new().response_timeout(Duration::from_millis(60));
+    error(silent, options).await;
+    finish.send(()).unwrap();
+    client.until("!").await;
+}
+
+#[tokio::test]
+async fn connection_without_an_answer_is_closed() {
+    assert_eq!(error_after("").await, UpstreamErrorKind::Closed);
+    assert_eq!(
+        error_after("HTTP/1.1 200 OK\r\nX-Hal").await,
+        UpstreamErrorKind::Closed
+    );
+}
+
+/// SEC-50.
+#[tokio::test]
+async fn nonsense_is_a_fault_of_the_endpoint() {
+    for answer in [
+        "SSH-2.0-OpenSSH\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nab",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    ] {
+        assert_eq!(
+            error_after(answer).await,
+            UpstreamErrorKind::Protocol,
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn stale_pooled_connection_is_no_failure() {
+    let (closed, mut closings) = mpsc::unbounded_channel();
+    let address = endpoint(move |mut wire| {
+        let closed = closed.clone();
+        async move {
+            wire.until("hi").await;
+            wire.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n!!")
+                .await;
+            wire.finish().await;
+            // The gateway closes, too: it has seen that its pooled connection is over.
+            assert_eq!(wire.rest().await, "");
+            closed.send(()).unwrap();
+        }
+    })
+    .await;
+    let gateway = Running::proxy(address).await;
+    let mut client = Wire::connect(gateway.address).await;
+    for _ in 0..20 {
+        client
+            .send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi")
+            .await;
+        let answer = client.until("!!").await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        within("the gateway to close", closings.recv())
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn unused_connections_are_closed_without_another_request() {
+    let (closed, mut closings) = mpsc::unbounded_channel();
+    let address = endpoint(move |mut wire| {
+        let closed = closed.clone();
+        async move {
+            wire.head().await;
+            wire.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n!!")
+                .await;
+            wire.rest().await;
+            closed.send(()).unwrap();
+        }
+    })
+    .await;
+    let options = UpstreamOptions::new().pool_idle_timeout(Duration::from_millis(50));
+    let gateway = Running::proxy_with(address, options, ServeOptions::new()).await;
+    let mut client = Wire::connect(gateway.address).await;
+    client.send(GET).await;
+    client.until("!!").await;
+    within("the pool to let go", closings.recv()).await.unwrap();
+}
+
+#[tokio::test]
+async fn client_that_goes_away_ends_the_exchange() {
+    let (seen, mut events) = mpsc::unbounded_channel();
+    let address = endpoint(move |mut wire| {
+        let seen = seen.clone();
+        async move {
+            wire.head().await;
+            seen.send("asked").unwrap();
+            wire.rest().await;
+            seen.send("closed").unwrap();
+        }
+    })
+    .await;
+    let gateway = Running::proxy(address).await;
+    let mut client = Wire::connect(gateway.address).await;
+    client.send(GET).await;
+    assert_eq!(within("the request", events.recv()).await, Some("asked"));
+    drop(client);
+    assert_eq!(within("the end", events.recv()).await, Some("closed"));
+}
