@@ -216,6 +216,40 @@ impl Rollout {
         Ok(self.stepped_if_changed(next, change, false))
     }
 
+    /// Makes a staged or draining group active without giving it weight.
+    ///
+    /// # Errors
+    ///
+    /// If the group is unknown, aborted or retired.
+    pub fn activate(&self, name: &GroupName, change: Change) -> Result<Self, Refusal> {
+        let group = self.require(name)?;
+        match group.state {
+            State::Active => return Ok(self.clone()),
+            State::Staged | State::Draining { .. } => {}
+            _ => return Err(group.refuse("activation", "staged or draining")),
+        }
+        let mut next = self.next(change);
+        if let Some(group) = next.groups.iter_mut().find(|group| group.name() == name) {
+            group.state = State::Active;
+        }
+        Ok(next)
+    }
+
+    /// Makes a group active and stable without touching any weight; nothing drains.
+    ///
+    /// # Errors
+    ///
+    /// If the group is unknown, aborted or retired.
+    pub fn stabilise(&self, name: &GroupName, change: Change) -> Result<Self, Refusal> {
+        let active = self.activate(name, change)?;
+        if active.stable == *name {
+            return Ok(active);
+        }
+        let mut next = active.next(change);
+        next.make_stable(name);
+        Ok(next)
+    }
+
     /// Ends new sessions for an active group; its weight goes to the stable group.
     ///
     /// # Errors

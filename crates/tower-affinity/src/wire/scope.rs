@@ -114,14 +114,30 @@ impl PathPattern {
         }
     }
 
-    /// Whether `path` is one of these. `/a/*` has `/a/` and all below it, and `/a` itself.
+    /// Whether `path` is one of these: `/a/*` has everything below `/a/`, not `/a` itself.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
         match path.strip_prefix(self.prefix.as_str()) {
-            Some("") => true,
+            Some("") => !self.below,
             Some(rest) => self.below && rest.starts_with('/'),
             None => false,
         }
+    }
+
+    /// Whether every path of `other` is one of these.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        if !other.below {
+            return self.matches(&other.prefix);
+        }
+        let inside = other.prefix.strip_prefix(self.prefix.as_str());
+        self.below && inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl std::fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.prefix, if self.below { "/*" } else { "" })
     }
 }
 
@@ -184,7 +200,7 @@ mod tests {
     fn a_pattern_matches_whole_segments() {
         let below: PathPattern = "/app/*".parse().unwrap();
         for (path, matches) in [
-            ("/app", true),
+            ("/app", false),
             ("/app/", true),
             ("/app/x/y", true),
             ("/apple", false),
@@ -192,10 +208,31 @@ mod tests {
         ] {
             assert_eq!(below.matches(path), matches, "{path}");
         }
-        assert!(PathPattern::all().matches("/anything"));
+        assert!(PathPattern::all().matches("/anything") && PathPattern::all().matches("/"));
         assert_eq!("/*".parse::<PathPattern>().unwrap(), PathPattern::all());
         let exact: PathPattern = "/app".parse().unwrap();
         assert!(exact.matches("/app") && !exact.matches("/app/"));
+    }
+
+    #[test]
+    fn a_pattern_covers_what_it_matches_wholly() {
+        let pattern = |text: &str| text.parse::<PathPattern>().unwrap();
+        for (wide, narrow) in [
+            ("/*", "/a/*"),
+            ("/a/*", "/a/b/*"),
+            ("/a/*", "/a/b"),
+            ("/a", "/a"),
+        ] {
+            assert!(pattern(wide).covers(&pattern(narrow)), "{wide} {narrow}");
+        }
+        for (one, other) in [
+            ("/a/*", "/*"),
+            ("/a/*", "/ab/*"),
+            ("/a", "/a/*"),
+            ("/a/*", "/a"),
+        ] {
+            assert!(!pattern(one).covers(&pattern(other)), "{one} {other}");
+        }
     }
 
     #[test]
