@@ -1,106 +1,118 @@
 //! `pin.cookie`: the attributes of the cookie that carries a pin.
 
 use tower_affinity::core::ServiceName;
+use tower_affinity::{CookieAttributes, CookieError, SameSite};
 
+use super::field::Field;
 use super::section::Section;
 
-/// The pin's cookie; `HttpOnly` and `Path=/` always, never a `Domain`.
+/// The pin's cookie, one that browsers take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Cookie {
+    attributes: CookieAttributes,
+    secure: bool,
+    same_site: SameSite,
+    partitioned: bool,
+}
+
+impl Cookie {
+    /// Its name and attributes.
+    #[must_use]
+    pub fn attributes(&self) -> &CookieAttributes {
+        &self.attributes
+    }
+
     /// Its name: as written, else `__Host-affinity-SERVICE`, or `affinity-SERVICE` if not secure.
-    pub name: String,
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.attributes.as_name()
+    }
+
     /// Whether browsers send it over TLS only.
-    pub secure: bool,
-    /// On which cross-site requests browsers send it.
-    pub same_site: SameSite,
+    #[must_use]
+    pub fn secure(&self) -> bool {
+        self.secure
+    }
+
+    /// With which requests from other sites browsers send it.
+    #[must_use]
+    pub fn same_site(&self) -> SameSite {
+        self.same_site
+    }
+
     /// Whether it is kept apart for each top-level site.
-    pub partitioned: bool,
+    #[must_use]
+    pub fn partitioned(&self) -> bool {
+        self.partitioned
+    }
 }
 
-/// On which cross-site requests browsers send a cookie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SameSite {
-    /// None.
-    Strict,
-    /// Top-level navigations by a safe method.
-    Lax,
-    /// All.
-    None,
-}
-
-impl SameSite {
-    pub(super) const WORDS: [(&'static str, Self); 3] = [
-        ("strict", Self::Strict),
-        ("lax", Self::Lax),
-        ("none", Self::None),
-    ];
-}
-
-pub(super) fn read(pin: &Section<'_>, service: Option<&ServiceName>) -> Cookie {
+/// Reads `pin.cookie`; `None` if the service is not known, which is a mistake of its own.
+pub(super) fn read(pin: &Section<'_>, service: Option<&ServiceName>) -> Option<Cookie> {
     let section = pin.section("cookie");
-    let secure = section
-        .field("secure")
-        .and_then(|field| field.flag())
-        .unwrap_or(true);
-    let name = section.field("name");
-    let written = name
-        .as_ref()
-        .and_then(|field| field.parsed(NAME, valid_name));
-    let same_site = section.field("same_site");
-    let site = same_site
-        .as_ref()
-        .and_then(|field| field.word(&SameSite::WORDS, &[]));
-    let partitioned = section.field("partitioned");
-    let is_partitioned = partitioned
-        .as_ref()
-        .and_then(|field| field.flag())
-        .unwrap_or(false);
-
-    if !secure {
-        if let (Some(field), Some(SameSite::None)) = (&same_site, site) {
-            field.refuse("browsers refuse it with secure = false; accepted: \"lax\", \"strict\", or secure = true");
-        }
-        if let (Some(field), true) = (&partitioned, is_partitioned) {
-            field.refuse(
-                "browsers refuse it with secure = false; accepted: false, or secure = true",
-            );
-        }
-        if let (Some(field), true) = (&name, written.as_deref().is_some_and(needs_secure)) {
-            field.refuse("browsers refuse this prefix with secure = false; accepted: another name, or secure = true");
-        }
-    }
+    let secure = section.field("secure").and_then(|field| field.flag());
+    let name = written(&section, "name", |field| field.text("a cookie name"));
+    let same_site = written(&section, "same_site", |field| field.word(&SAME_SITES, &[]));
+    let partitioned = written(&section, "partitioned", Field::flag);
     section.finish();
-    let default = || {
-        let prefix = if secure { "__Host-" } else { "" };
-        format!(
-            "{prefix}affinity-{}",
-            service.map_or("", |service| service.as_str())
-        )
-    };
-    Cookie {
-        name: written.unwrap_or_else(default),
+
+    let secure = secure.unwrap_or(true);
+    let mut cookie = Cookie {
+        attributes: CookieAttributes::new(service?, secure),
         secure,
-        same_site: site.unwrap_or(SameSite::Lax),
-        partitioned: is_partitioned,
+        same_site: same_site
+            .as_ref()
+            .map_or_else(SameSite::default, |(_, site)| *site),
+        partitioned: partitioned
+            .as_ref()
+            .is_some_and(|(_, partitioned)| *partitioned),
+    };
+    if let Some((field, _)) = name
+        .as_ref()
+        .filter(|(_, name)| !secure && is_http_only(name))
+    {
+        field.refuse("browsers refuse this prefix without secure = true");
+    }
+    cookie.set(name, |attributes, name| attributes.name(name));
+    cookie.set(same_site, CookieAttributes::same_site);
+    cookie.set(partitioned, CookieAttributes::partitioned);
+    Some(cookie)
+}
+
+impl Cookie {
+    /// Changes one attribute, or refuses the value that browsers would not take.
+    fn set<T>(
+        &mut self,
+        written: Option<(Field<'_>, T)>,
+        change: impl FnOnce(CookieAttributes, T) -> Result<CookieAttributes, CookieError>,
+    ) {
+        let Some((field, value)) = written else {
+            return;
+        };
+        match change(self.attributes.clone(), value) {
+            Ok(attributes) => self.attributes = attributes,
+            Err(error) => field.refuse(error),
+        }
     }
 }
 
-/// A name of RFC 6265: a token of RFC 9110.
-pub(super) fn valid_name(text: &str) -> Option<String> {
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    ((1..=MAX_NAME).contains(&text.len()) && text.bytes().all(token)).then(|| text.to_owned())
+fn written<'a, T>(
+    section: &Section<'a>,
+    name: &'static str,
+    read: impl FnOnce(&Field<'a>) -> Option<T>,
+) -> Option<(Field<'a>, T)> {
+    let field = section.field(name)?;
+    let value = read(&field)?;
+    Some((field, value))
 }
 
-/// Browsers compare the prefixes without case, and refuse such a cookie without `Secure`.
-fn needs_secure(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["__host-", "__secure-", "__http-", "__host-http-"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+/// The newest of the prefixes that promise something.
+fn is_http_only(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with("__http-")
 }
 
-pub(super) const NAME: &str =
-    "a cookie name of 1 to 128 of A-Z a-z 0-9 ! # $ % & ' * + - . ^ _ ` | ~";
-/// With a token of 512 bytes far below the 4,096 that browsers keep of name and value.
-const MAX_NAME: usize = 128;
+pub(super) const SAME_SITES: [(&str, SameSite); 3] = [
+    ("strict", SameSite::Strict),
+    ("lax", SameSite::Lax),
+    ("none", SameSite::None),
+];

@@ -3,13 +3,14 @@
 use std::fmt::{self, Display, Write};
 use std::path::Path;
 
-use tower_affinity::core::{Level, OnGone};
+use tower_affinity::wire::AssignBy;
 
+use super::cookie::SAME_SITES;
 use super::group::{GroupSetting, GroupState};
-use super::pin::PinSettings;
-use super::scope::{Assign, Cache, ScopeSetting};
+use super::pin::{CARRIERS, PinSettings};
+use super::scope::{CACHES, LEVELS, ON_GONE, ScopeSetting};
 use super::span::in_words;
-use super::{RollbackPolicy, SameSite, Settings};
+use super::{RollbackPolicy, Settings};
 
 pub(super) fn write(settings: &Settings) -> String {
     let mut text = String::new();
@@ -77,11 +78,7 @@ fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {
         "\n[pin]\nkeys = {}",
         list(pin.keys.iter().map(|key| key.written()))
     )?;
-    let carriers = [
-        ("cookie", pin.carriers.cookie),
-        ("header", pin.carriers.header),
-    ];
-    let carriers = carriers.iter().filter(|(_, on)| *on).map(|(name, _)| name);
+    let carriers = pin.carriers.iter().map(|carrier| word(&CARRIERS, carrier));
     writeln!(f, "carriers = {}", list(carriers))?;
     let spans = [
         ("idle_ttl", pin.lifetimes.idle()),
@@ -95,14 +92,18 @@ fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {
     writeln!(f, "drop_early = {}", list(&pin.drop_early))?;
     let cookie = &pin.cookie;
     let (name, same_site) = (
-        quoted(&cookie.name),
-        word(&SameSite::WORDS, &cookie.same_site),
+        quoted(cookie.name()),
+        word(&SAME_SITES, &cookie.same_site()),
     );
-    write!(f, "cookie = {{ name = {name}, secure = {}, ", cookie.secure)?;
+    write!(
+        f,
+        "cookie = {{ name = {name}, secure = {}, ",
+        cookie.secure()
+    )?;
     writeln!(
         f,
         "same_site = \"{same_site}\", partitioned = {} }}",
-        cookie.partitioned
+        cookie.partitioned()
     )
 }
 
@@ -126,28 +127,14 @@ fn group_section(f: &mut String, group: &GroupSetting) -> fmt::Result {
 }
 
 fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
-    let affinity = match scope.affinity {
-        Level::None => "none",
-        Level::Follow => "follow",
-        Level::Connection => "connection",
-        Level::Group => "group",
-    };
     let assign = match &scope.assign {
-        Assign::Session => "session".to_owned(),
-        Assign::Header(name) => format!("header:{name}"),
-        Assign::Cookie(name) => format!("cookie:{name}"),
-        Assign::Address => "address".to_owned(),
+        AssignBy::Session => "session".to_owned(),
+        AssignBy::Header(name) => format!("header:{name}"),
+        AssignBy::Cookie(name) => format!("cookie:{name}"),
+        AssignBy::Address => "address".to_owned(),
     };
-    let on_gone = if scope.on_gone == OnGone::Strict {
-        "strict"
-    } else {
-        "move"
-    };
-    let cache = if scope.cache == Cache::Keep {
-        "keep"
-    } else {
-        "private"
-    };
+    let affinity = word(&LEVELS, &scope.affinity);
+    let (on_gone, cache) = (word(&ON_GONE, &scope.on_gone), word(&CACHES, &scope.cache));
     writeln!(f, "\n[[scope]]\npath = {}", quoted(scope.path.as_str()))?;
     writeln!(f, "affinity = \"{affinity}\"\nassign = {}", quoted(&assign))?;
     writeln!(

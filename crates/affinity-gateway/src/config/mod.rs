@@ -26,14 +26,14 @@ mod span;
 mod upstream;
 mod watch;
 
-pub use cookie::{Cookie, SameSite};
+pub use cookie::Cookie;
 pub use error::ConfigError;
 pub use group::{GroupSetting, GroupState};
 pub use keys::{KeySetting, KeySource};
 pub use listen::Listen;
-pub use pin::{Carriers, PinSettings};
+pub use pin::PinSettings;
 pub use rollback::{Rollback, RollbackPolicy, StateSettings};
-pub use scope::{Assign, Cache, PathPattern, ScopeSetting};
+pub use scope::{ScopePath, ScopeSetting};
 pub use secret::Secret;
 use settings::Sources;
 pub use settings::{Settings, parse};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tower_affinity::Carrier;
 use tower_affinity::core::{Key, KeyError, KeyId, Keyring, Lifetimes, LifetimesError, ServiceName};
 
 use super::Sources;
@@ -16,8 +17,8 @@ use super::span::{Bounds, in_words};
 pub struct PinSettings {
     /// 1 to 16 keys with unique ids; the first one signs, the others verify.
     pub keys: Vec<KeySetting>,
-    /// How pins travel; at least one way.
-    pub carriers: Carriers,
+    /// How pins travel: the cookie, the header, or both in this order.
+    pub carriers: Vec<Carrier>,
     /// How long an unused pin is valid, and a session's pins in all.
     pub lifetimes: Lifetimes,
     /// The application's own idle timeout; shorter than three quarters of `idle_ttl`.
@@ -28,16 +29,6 @@ pub struct PinSettings {
     pub cookie: Cookie,
     /// Ids of removed keys that may go before the pins they signed have expired.
     pub drop_early: Vec<KeyId>,
-}
-
-/// How pins travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Carriers {
-    /// In a cookie.
-    pub cookie: bool,
-    /// In the `affinity-pin` header.
-    pub header: bool,
 }
 
 impl PinSettings {
@@ -59,7 +50,7 @@ pub(super) fn read(
     pin: &Section<'_>,
     service: Option<&ServiceName>,
     sources: &Sources<'_>,
-) -> PinSettings {
+) -> Option<PinSettings> {
     let keys = keys::read(pin, sources);
     let drop_early = keys::dropped(pin, &keys);
     let carriers = carriers(pin);
@@ -70,15 +61,15 @@ pub(super) fn read(
     pin.unsupported("id_secret");
     let (lifetimes, local_idle_timeout) = two_clocks(pin);
     pin.finish();
-    PinSettings {
+    Some(PinSettings {
         keys,
         carriers,
         lifetimes,
         local_idle_timeout,
         clock_skew: clock_skew.unwrap_or_default(),
-        cookie,
+        cookie: cookie?,
         drop_early,
-    }
+    })
 }
 
 /// How long pins live, and the application's own idle timeout, which they must outlast.
@@ -128,40 +119,31 @@ fn broken(error: &LifetimesError) -> String {
     }
 }
 
-fn carriers(pin: &Section<'_>) -> Carriers {
-    let both = Carriers {
-        cookie: true,
-        header: true,
-    };
+fn carriers(pin: &Section<'_>) -> Vec<Carrier> {
     let Some(field) = pin.field("carriers") else {
-        return both;
+        return CARRIERS.map(|(_, carrier)| carrier).into();
     };
     let accepted = "\"cookie\", \"header\" or both, each once";
-    let Some(items) = field.items(2, accepted) else {
-        return both;
-    };
-    let mut carriers = Carriers {
-        cookie: false,
-        header: false,
-    };
-    for item in &items {
-        let cookie = item.word(&[("cookie", true), ("header", false)], &[]);
-        let carrier = match cookie {
-            Some(true) => &mut carriers.cookie,
-            Some(false) => &mut carriers.header,
-            None => continue,
-        };
-        if *carrier {
-            item.refuse(format!("is named twice; accepted: {accepted}"));
+    let mut named: Vec<Carrier> = Vec::new();
+    for item in field.items(CARRIERS.len(), accepted).unwrap_or_default() {
+        match item.word(&CARRIERS, &[]) {
+            Some(carrier) if named.contains(&carrier) => {
+                item.refuse(format!("is named twice; accepted: {accepted}"));
+            }
+            Some(carrier) => named.push(carrier),
+            None => {}
         }
-        *carrier = true;
     }
-    if items.is_empty() {
+    if named.is_empty() && pin.is_clean() {
         field.refuse(format!("no pin could travel; accepted: {accepted}"));
     }
-    carriers
+    // the order of the file means nothing
+    let words = CARRIERS.into_iter().map(|(_, carrier)| carrier);
+    words.filter(|carrier| named.contains(carrier)).collect()
 }
 
+pub(super) const CARRIERS: [(&str, Carrier); 2] =
+    [("cookie", Carrier::Cookie), ("header", Carrier::Header)];
 /// A pin may live for a leap year; browsers cut cookies off at 400 days.
 const LIFETIME: Bounds = Bounds::seconds(1, 366 * 86_400);
 const SKEW: Bounds = Bounds::seconds(0, 3_600);

@@ -1,8 +1,9 @@
 //! `[[scope]]`: which paths are bound how strongly.
 
+use http::{HeaderName, header};
 use tower_affinity::core::{Level, OnGone};
+use tower_affinity::wire::{AssignBy, CachePolicy, PathPattern, Scope};
 
-use super::cookie;
 use super::field::Field;
 use super::section::Section;
 
@@ -10,73 +11,64 @@ use super::section::Section;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScopeSetting {
-    /// The paths: `/a/b` is that path alone, `/a/*` everything below `/a/`, `/*` everything.
-    pub path: PathPattern,
+    /// Its paths.
+    pub path: ScopePath,
     /// How strongly its requests are bound.
     pub affinity: Level,
     /// What a first request is drawn by.
-    pub assign: Assign,
+    pub assign: AssignBy,
     /// What happens to a session whose group is gone.
     pub on_gone: OnGone,
     /// Which answers are kept from shared caches.
-    pub cache: Cache,
+    pub cache: CachePolicy,
     /// Whether a response of this scope is a stream, so that its pin lasts for all of `max_age`.
     pub streaming: bool,
     /// Where a navigation goes whose session was ended by us; an absolute path.
     pub restart_url: Option<String>,
 }
 
-/// What a first request is drawn by.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Assign {
-    /// A fresh session id.
-    #[default]
-    Session,
-    /// The value of this request header, in lower case.
-    Header(String),
-    /// The value of this cookie.
-    Cookie(String),
-    /// The client's network.
-    Address,
-}
-
-/// Which answers are kept from shared caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Cache {
-    /// All that a shared cache may store.
-    #[default]
-    Private,
-    /// Only those that set a pin.
-    Keep,
-}
-
-/// A path, or all paths below one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathPattern(String);
-
-impl PathPattern {
-    /// The pattern as written.
+impl ScopeSetting {
+    /// The scope as the layers take it.
     #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether the pattern covers `path` (without its query).
-    #[must_use]
-    pub fn matches(&self, path: &str) -> bool {
-        match self.0.strip_suffix('*') {
-            Some(prefix) => path.starts_with(prefix),
-            None => path == self.0,
+    pub fn scope(&self) -> Scope {
+        let scope = Scope::new(self.path.pattern.clone())
+            .level(self.affinity)
+            .assign(self.assign.clone())
+            .on_gone(self.on_gone)
+            .cache(self.cache)
+            .streaming(self.streaming);
+        match &self.restart_url {
+            Some(url) => scope.restart_url(url.clone()),
+            None => scope,
         }
     }
+}
 
-    /// Whether every path of `other` is one of this pattern.
+/// The paths of a scope, as written and as a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScopePath {
+    text: String,
+    pattern: PathPattern,
+}
+
+impl ScopePath {
+    /// The paths as written: `/a/b` is that path alone, `/a/*` is `/a` and everything below it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The pattern that paths are held against.
+    #[must_use]
+    pub fn pattern(&self) -> &PathPattern {
+        &self.pattern
+    }
+
+    /// Whether every path of `other` is one of these.
     fn covers(&self, other: &Self) -> bool {
-        match (self.0.strip_suffix('*'), other.0.strip_suffix('*')) {
-            (_, None) => self.matches(&other.0),
-            (Some(prefix), Some(below)) => below.starts_with(prefix),
+        match (self.text.strip_suffix("/*"), other.text.strip_suffix("/*")) {
+            (_, None) => self.pattern.matches(&other.text),
+            (Some(_), Some(below)) => self.pattern.matches(below),
             (None, Some(_)) => false,
         }
     }
@@ -87,11 +79,15 @@ impl PathPattern {
             .filter(|below| below.ends_with('/'))
             .unwrap_or(text);
         absolute_path(fixed)?;
-        (!fixed.contains(['*', '?'])).then(|| Self(text.to_owned()))
+        let pattern = text.parse().ok()?;
+        Some(Self {
+            text: text.to_owned(),
+            pattern,
+        })
     }
 }
 
-pub(super) fn read(root: &Section<'_>, pin_cookie: &str) -> Vec<ScopeSetting> {
+pub(super) fn read(root: &Section<'_>, pin_cookie: Option<&str>) -> Vec<ScopeSetting> {
     let mut scopes: Vec<ScopeSetting> = Vec::new();
     for section in root.sections("scope", MAX_SCOPES) {
         let Some(scope) = one(&section, pin_cookie) else {
@@ -122,19 +118,22 @@ pub(super) fn read(root: &Section<'_>, pin_cookie: &str) -> Vec<ScopeSetting> {
 /// The one scope of a file that names none.
 fn everything() -> ScopeSetting {
     ScopeSetting {
-        path: PathPattern("/*".to_owned()),
+        path: ScopePath {
+            text: "/*".to_owned(),
+            pattern: PathPattern::all(),
+        },
         affinity: Level::default(),
-        assign: Assign::default(),
+        assign: AssignBy::default(),
         on_gone: OnGone::default(),
-        cache: Cache::default(),
+        cache: CachePolicy::default(),
         streaming: false,
         restart_url: None,
     }
 }
 
-fn one(section: &Section<'_>, pin_cookie: &str) -> Option<ScopeSetting> {
+fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> {
     let path = section.required("path", PATTERN);
-    let path = path.and_then(|field| field.parsed(PATTERN, PathPattern::parse));
+    let path = path.and_then(|field| field.parsed(PATTERN, ScopePath::parse));
     let affinity = section
         .field("affinity")
         .and_then(|f| f.word(&LEVELS, &["endpoint", "version"]));
@@ -146,7 +145,7 @@ fn one(section: &Section<'_>, pin_cookie: &str) -> Option<ScopeSetting> {
         .and_then(|field| field.word(&ON_GONE, &[]));
     let cache = section
         .field("cache")
-        .and_then(|field| field.word(&CACHE, &[]));
+        .and_then(|field| field.word(&CACHES, &[]));
     let streaming = section.field("streaming").and_then(|field| field.flag());
     let restart = section
         .field("restart_url")
@@ -182,10 +181,10 @@ fn refuse_without_effect(section: &Section<'_>, scope: &ScopeSetting) {
         Level::Group => return,
     };
     let without = [
-        ("assign", scope.assign != Assign::Session),
+        ("assign", scope.assign != AssignBy::Session),
         ("on_gone", scope.on_gone != OnGone::Move),
         ("restart_url", scope.restart_url.is_some()),
-        ("cache", !writes && scope.cache != Cache::Private),
+        ("cache", !writes && scope.cache != CachePolicy::Private),
         ("streaming", !writes && scope.streaming),
     ];
     for (key, _) in without.into_iter().filter(|(_, wrong)| *wrong) {
@@ -196,24 +195,24 @@ fn refuse_without_effect(section: &Section<'_>, scope: &ScopeSetting) {
     }
 }
 
-fn assign(field: &Field<'_>, pin_cookie: &str) -> Option<Assign> {
+fn assign(field: &Field<'_>, pin_cookie: Option<&str>) -> Option<AssignBy> {
     let text = field.text(ASSIGN)?;
     match text.split_once(':') {
-        None if text == "session" => return Some(Assign::Session),
-        None if text == "address" => return Some(Assign::Address),
+        None if text == "session" => return Some(AssignBy::Session),
+        None if text == "address" => return Some(AssignBy::Address),
         None if text == "least_loaded" => field.refuse("is not supported by this version"),
         Some(("claim", _)) => field.refuse("is not supported by this version"),
-        Some(("header", name)) => match header(name) {
-            Some(name) => return Some(Assign::Header(name)),
+        Some(("header", name)) => match client_header(name) {
+            Some(name) => return Some(AssignBy::Header(name)),
             None => field.refuse(format!("accepted: {HEADER}")),
         },
-        Some(("cookie", name)) if name == pin_cookie => {
+        Some(("cookie", name)) if Some(name) == pin_cookie => {
             field.refuse("is the cookie of the pin itself; accepted: another cookie");
         }
-        Some(("cookie", name)) => match cookie::valid_name(name) {
-            Some(name) => return Some(Assign::Cookie(name)),
-            None => field.refuse(format!("accepted: \"cookie:NAME\" with {}", cookie::NAME)),
-        },
+        Some(("cookie", name)) if is_cookie_name(name) => {
+            return Some(AssignBy::Cookie(name.into()));
+        }
+        Some(("cookie", _)) => field.refuse(format!("accepted: {COOKIE}")),
         _ => field.refuse(format!("accepted: {ASSIGN}")),
     }
     None
@@ -221,20 +220,26 @@ fn assign(field: &Field<'_>, pin_cookie: &str) -> Option<Assign> {
 
 /// A header that can name a user: ours are removed before anybody reads them, those of the
 /// connection say nothing about the client, and `cookie` is a bag of others.
-fn header(name: &str) -> Option<String> {
-    let name = http::HeaderName::try_from(name).ok()?;
-    let name = name.as_str();
-    let other = [
-        "connection",
-        "cookie",
-        "host",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
+fn client_header(name: &str) -> Option<HeaderName> {
+    let name = HeaderName::try_from(name).ok()?;
+    let text = name.as_str();
+    let ours = text.starts_with("affinity-") || text.starts_with("affinity_");
+    let no_key = [
+        header::CONNECTION,
+        header::COOKIE,
+        header::HOST,
+        header::TE,
+        header::TRAILER,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
     ];
-    let ours = name.starts_with("affinity-") || name.starts_with("affinity_");
-    (name.len() <= 64 && !ours && !other.contains(&name)).then(|| name.to_owned())
+    (text.len() <= MAX_NAME && !ours && !no_key.contains(&name)).then_some(name)
+}
+
+/// A name of RFC 6265: a token of RFC 9110.
+fn is_cookie_name(name: &str) -> bool {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(token)
 }
 
 /// An absolute path on this host: a browser reads `//x` and `/\x` as another host.
@@ -249,7 +254,7 @@ pub(super) fn absolute_path(text: &str) -> Option<String> {
     (text.len() <= MAX_PATH && visible && !rest.starts_with('/') && !dots).then(|| text.to_owned())
 }
 
-const LEVELS: [(&str, Level); 4] = [
+pub(super) const LEVELS: [(&str, Level); 4] = [
     ("none", Level::None),
     ("follow", Level::Follow),
     ("connection", Level::Connection),
@@ -257,11 +262,16 @@ const LEVELS: [(&str, Level); 4] = [
 ];
 pub(super) const ON_GONE: [(&str, OnGone); 2] =
     [("move", OnGone::Move), ("strict", OnGone::Strict)];
-pub(super) const CACHE: [(&str, Cache); 2] = [("private", Cache::Private), ("keep", Cache::Keep)];
+pub(super) const CACHES: [(&str, CachePolicy); 2] = [
+    ("private", CachePolicy::Private),
+    ("keep", CachePolicy::Keep),
+];
 const ASSIGN: &str = "\"session\", \"header:NAME\", \"cookie:NAME\", \"address\"";
 const HEADER: &str = "\"header:NAME\" with a header of the client, not one of the connection, \"cookie\", or \"affinity-…\"";
+const COOKIE: &str = "\"cookie:NAME\" with a cookie name";
 const PATTERN: &str = "an absolute path such as \"/a/b\", or one with \"/*\" at its end";
 pub(super) const PATH: &str =
     "an absolute path of visible ASCII that begins with a single \"/\", without \"..\" or \"#\"";
 const MAX_PATH: usize = 512;
+const MAX_NAME: usize = 128;
 const MAX_SCOPES: usize = 256;

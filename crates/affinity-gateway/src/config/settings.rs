@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tower_affinity::core::ServiceName;
+use tower_affinity::core::{Lifetimes, ServiceName};
 
 use super::document::{Document, MAX_BYTES};
 use super::effective;
@@ -115,15 +115,19 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
     let pin = pin::read(&root.section("pin"), service.as_ref(), sources);
     let upstream = upstream::read(&root.section("upstream"));
     let groups = group::read(root, &listen);
-    let scopes = scope::read(root, &pin.cookie.name);
-    let rollback = rollback::read(&root.section("rollback"), pin.lifetimes.max_age());
+    let scopes = scope::read(root, pin.as_ref().map(|pin| pin.cookie.name()));
+    let max_age = pin
+        .as_ref()
+        .map_or(Lifetimes::default(), |pin| pin.lifetimes)
+        .max_age();
+    let rollback = rollback::read(&root.section("rollback"), max_age);
     let state = rollback::state(&root.section("state"), sources);
     root.unsupported("store");
     root.finish();
     Some(Settings {
         service: service?,
         listen,
-        pin,
+        pin: pin?,
         upstream,
         groups,
         scopes,

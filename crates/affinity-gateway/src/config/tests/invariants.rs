@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tower_affinity::core::Level;
 
-use crate::config::{GroupState, SameSite, Settings};
+use tower_affinity::SameSite;
+
+use crate::config::{GroupState, Settings};
 
 pub(super) fn check(settings: &Settings) {
     let name = settings.service.as_str();
@@ -57,7 +59,7 @@ fn pins(settings: &Settings) {
         );
     }
     assert!(pin.keyring().is_ok(), "the keys make no ring");
-    assert!(pin.carriers.cookie || pin.carriers.header, "no carrier");
+    assert!(!pin.carriers.is_empty(), "no carrier");
     let (idle, local) = (pin.lifetimes.idle(), pin.local_idle_timeout);
     assert!(idle <= pin.lifetimes.max_age(), "idle over max_age");
     assert!(
@@ -69,26 +71,26 @@ fn pins(settings: &Settings) {
     }
     let cookie = &pin.cookie;
     assert!(
-        !cookie.name.is_empty() && cookie.name.is_ascii(),
+        !cookie.name().is_empty() && cookie.name().is_ascii(),
         "{:?}",
-        cookie.name
+        cookie.name()
     );
     assert!(
         !cookie
-            .name
+            .name()
             .contains([' ', '=', ';', ',', '"', '\r', '\n', '\0']),
         "{:?}",
-        cookie.name
+        cookie.name()
     );
-    if !cookie.secure {
+    if !cookie.secure() {
         assert!(
-            cookie.same_site != SameSite::None && !cookie.partitioned,
+            cookie.same_site() != SameSite::None && !cookie.partitioned(),
             "refused by browsers"
         );
         assert!(
-            !cookie.name.to_lowercase().starts_with("__"),
+            !cookie.name().to_lowercase().starts_with("__"),
             "{:?} without secure",
-            cookie.name
+            cookie.name()
         );
     }
 }

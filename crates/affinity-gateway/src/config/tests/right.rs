@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::super::{Assign, Cache, GroupState, KeySource, RollbackPolicy, SameSite, ScopeSetting};
+use super::super::{GroupState, KeySource, RollbackPolicy, ScopeSetting};
 use super::{EXAMPLE, MINIMAL, edited, settings};
 use tower_affinity::core::{Level, OnGone};
+use tower_affinity::wire::{AssignBy, CachePolicy};
+use tower_affinity::{Carrier, SameSite};
 
 #[test]
 fn the_documented_example_is_understood() {
@@ -27,7 +29,7 @@ fn the_documented_example_is_understood() {
         KeySource::Env("AFFINITY_KEY_2026_11".to_owned())
     );
     assert_eq!(settings.pin.clock_skew, Duration::from_secs(300));
-    assert_eq!(settings.pin.cookie.name, "__Host-affinity-checkout");
+    assert_eq!(settings.pin.cookie.name(), "__Host-affinity-checkout");
     assert_eq!(settings.upstream.health.as_ref().unwrap().path, "/livez");
     let weights: Vec<_> = settings
         .groups
@@ -62,8 +64,8 @@ fn what_is_not_written_has_the_documented_default() {
         Duration::ZERO,
         "a file is for one replica"
     );
-    assert!(settings.pin.carriers.cookie && settings.pin.carriers.header);
-    assert_eq!(settings.pin.cookie.same_site, SameSite::Lax);
+    assert_eq!(settings.pin.carriers, [Carrier::Cookie, Carrier::Header]);
+    assert_eq!(settings.pin.cookie.same_site(), SameSite::Lax);
     assert_eq!(settings.upstream.health, None);
     assert_eq!(settings.rollback.policy, RollbackPolicy::Move);
     let ScopeSetting {
@@ -81,7 +83,7 @@ fn what_is_not_written_has_the_documented_default() {
     );
     assert_eq!(
         (assign, *cache, *streaming),
-        (&Assign::Session, Cache::Private, false)
+        (&AssignBy::Session, CachePolicy::Private, false)
     );
     assert_eq!(*restart_url, None);
 }
@@ -103,7 +105,7 @@ fn a_weight_that_is_not_written_is_0() {
 #[test]
 fn an_insecure_cookie_has_no_host_prefix() {
     let settings = settings(&edited("secure = true", "secure = false"));
-    assert_eq!(settings.pin.cookie.name, "affinity-checkout");
+    assert_eq!(settings.pin.cookie.name(), "affinity-checkout");
 }
 
 #[test]
@@ -162,10 +164,13 @@ fn every_level_and_every_kind_of_key_is_known() {
         assert_eq!(settings(&text).scopes.len(), 1, "{level}");
     }
     let assigns = [
-        ("session", Assign::Session),
-        ("address", Assign::Address),
-        ("header:X-User-Id", Assign::Header("x-user-id".to_owned())),
-        ("cookie:uid", Assign::Cookie("uid".to_owned())),
+        ("session", AssignBy::Session),
+        ("address", AssignBy::Address),
+        (
+            "header:X-User-Id",
+            AssignBy::Header("x-user-id".parse().unwrap()),
+        ),
+        ("cookie:uid", AssignBy::Cookie("uid".into())),
     ];
     for (written, assign) in assigns {
         let text = format!("{MINIMAL}[[scope]]\npath = \"/a\"\nassign = \"{written}\"\n");
@@ -183,12 +188,12 @@ fn a_pattern_covers_a_path_or_all_below_one() {
         settings
             .scopes
             .iter()
-            .position(|scope| scope.path.matches(path))
+            .position(|scope| scope.path.pattern().matches(path))
     };
     for (path, scope) in [
         ("/a/x", 0),
         ("/a/", 0),
-        ("/a", 2),
+        ("/a", 0),
         ("/ab", 2),
         ("/b", 1),
         ("/b/", 2),
@@ -215,5 +220,19 @@ fn a_trailing_newline_belongs_to_no_key() {
     assert_eq!(
         with.pin.keys[0].secret,
         settings(MINIMAL).pin.keys[0].secret
+    );
+}
+
+#[test]
+fn a_scope_reaches_the_layers_as_it_was_written() {
+    let settings = settings(&edited("on_gone   = \"move\"", "on_gone = \"strict\""));
+    let [first, second] = [settings.scopes[0].scope(), settings.scopes[1].scope()];
+    assert_eq!(
+        (first.policy().level, second.policy().level),
+        (Level::Follow, Level::Group)
+    );
+    assert_eq!(
+        (first.policy().on_gone, second.policy().on_gone),
+        (OnGone::Move, OnGone::Strict)
     );
 }

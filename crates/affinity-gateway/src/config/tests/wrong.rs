@@ -268,6 +268,7 @@ fn numbers_and_durations_have_bounds() {
 
 #[test]
 fn keys_are_named_but_never_shown() {
+    // SEC-55, SEC-34
     let key = |source: &str, words: &[&str]| {
         let to = format!("\"2026-08:{source}\"");
         refused(
