@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::errors::ErrorKind;
 
 use super::claims::{Claims, Last};
 use super::code::Coder;
@@ -168,8 +169,8 @@ impl PinCodec {
     /// Looks at a header that none of our keys would write: it tells what the token is instead.
     fn key_of_foreign_header(&self, token: &str) -> Result<&CodecKey, Fault> {
         let header = jsonwebtoken::decode_header(token).map_err(|error| match error.kind() {
-            // an algorithm that the library does not know, such as "none"
-            jsonwebtoken::errors::ErrorKind::Json(_) => Fault::WrongType,
+            // JSON with an algorithm that the library does not know, such as "none"
+            ErrorKind::Json(error) if error.is_data() => Fault::WrongType,
             _ => Fault::Malformed,
         })?;
         if header.typ.as_deref() != Some(TYPE) {
@@ -182,7 +183,8 @@ impl PinCodec {
             return Err(Fault::BadSignature);
         }
         // we write none of these, and each could change what the rest of the token means
-        if header.crit.is_some() || header.zip.is_some() || header.enc.is_some() {
+        let unencoded = header.extras.inner().contains_key("b64");
+        if unencoded || header.crit.is_some() || header.zip.is_some() || header.enc.is_some() {
             return Err(Fault::Malformed);
         }
         Ok(key)
