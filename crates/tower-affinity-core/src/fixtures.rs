@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::{
-    AlwaysReady, Change, DrawKey, DrawSalt, GroupId, GroupName, Lifetimes, NewGroup, Readiness,
-    Ready, Revision, Rollout, ServiceName, SessionId, Timestamp, Weight, draw,
+    AlwaysReady, Change, DrawKey, DrawSalt, GroupId, GroupName, Key, Keyring, Lifetimes, NewGroup,
+    PinCodec, Readiness, Ready, Revision, Rollout, ServiceName, SessionId, Timestamp, Weight, draw,
 };
 
 /// The idle lifetime of every pin in the tests.
@@ -103,4 +103,19 @@ impl Readiness for View {
             None => Ready::Yes,
         }
     }
+}
+
+/// The secret of [`key`].
+pub(crate) fn secret(seed: u8) -> Vec<u8> {
+    (0..32).map(|n| seed.wrapping_mul(31) ^ n).collect()
+}
+
+/// A key whose bytes follow from `seed`.
+pub(crate) fn key(id: &str, seed: u8) -> Key {
+    Key::hs256(id.parse().unwrap(), &secret(seed)).unwrap()
+}
+
+pub(crate) fn codec(service_name: &str, keys: &[(&str, u8)]) -> PinCodec {
+    let keys = keys.iter().map(|(id, seed)| key(id, *seed));
+    PinCodec::new(service(service_name), &Keyring::new(keys).unwrap())
 }
