@@ -135,7 +135,7 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
     };
     let affinity = word(&LEVELS, &scope.affinity);
     let (on_gone, cache) = (word(&ON_GONE, &scope.on_gone), word(&CACHES, &scope.cache));
-    writeln!(f, "\n[[scope]]\npath = {}", quoted(scope.path.as_str()))?;
+    writeln!(f, "\n[[scope]]\npath = {}", quoted(&scope.path.to_string()))?;
     writeln!(f, "affinity = \"{affinity}\"\nassign = {}", quoted(&assign))?;
     writeln!(
         f,

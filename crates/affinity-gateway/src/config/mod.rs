@@ -33,7 +33,7 @@ pub use keys::{KeySetting, KeySource};
 pub use listen::Listen;
 pub use pin::PinSettings;
 pub use rollback::{Rollback, RollbackPolicy, StateSettings};
-pub use scope::{ScopePath, ScopeSetting};
+pub use scope::ScopeSetting;
 pub use secret::Secret;
 use settings::Sources;
 pub use settings::{Settings, parse};

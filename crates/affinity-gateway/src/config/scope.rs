@@ -11,8 +11,8 @@ use super::section::Section;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScopeSetting {
-    /// Its paths.
-    pub path: ScopePath,
+    /// The paths: `/a/b` is that path alone, `/a/*` everything below `/a/`, `/*` everything.
+    pub path: PathPattern,
     /// How strongly its requests are bound.
     pub affinity: Level,
     /// What a first request is drawn by.
@@ -31,7 +31,7 @@ impl ScopeSetting {
     /// The scope as the layers take it.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        let scope = Scope::new(self.path.pattern.clone())
+        let scope = Scope::new(self.path.clone())
             .level(self.affinity)
             .assign(self.assign.clone())
             .on_gone(self.on_gone)
@@ -41,49 +41,6 @@ impl ScopeSetting {
             Some(url) => scope.restart_url(url.clone()),
             None => scope,
         }
-    }
-}
-
-/// The paths of a scope, as written and as a pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScopePath {
-    text: String,
-    pattern: PathPattern,
-}
-
-impl ScopePath {
-    /// The paths as written: `/a/b` is that path alone, `/a/*` is `/a` and everything below it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// The pattern that paths are held against.
-    #[must_use]
-    pub fn pattern(&self) -> &PathPattern {
-        &self.pattern
-    }
-
-    /// Whether every path of `other` is one of these.
-    fn covers(&self, other: &Self) -> bool {
-        match (self.text.strip_suffix("/*"), other.text.strip_suffix("/*")) {
-            (_, None) => self.pattern.matches(&other.text),
-            (Some(_), Some(below)) => self.pattern.matches(below),
-            (None, Some(_)) => false,
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let fixed = text
-            .strip_suffix('*')
-            .filter(|below| below.ends_with('/'))
-            .unwrap_or(text);
-        absolute_path(fixed)?;
-        let pattern = text.parse().ok()?;
-        Some(Self {
-            text: text.to_owned(),
-            pattern,
-        })
     }
 }
 
@@ -102,8 +59,8 @@ pub(super) fn read(root: &Section<'_>, pin_cookie: Option<&str>) -> Vec<ScopeSet
                 format!(
                     "is never reached, since the scope \"{}\" before it covers \"{}\"; accepted: the \
                      narrower scope first",
-                    earlier.path.as_str(),
-                    scope.path.as_str()
+                    earlier.path,
+                    scope.path
                 ),
             );
         }
@@ -118,10 +75,7 @@ pub(super) fn read(root: &Section<'_>, pin_cookie: Option<&str>) -> Vec<ScopeSet
 /// The one scope of a file that names none.
 fn everything() -> ScopeSetting {
     ScopeSetting {
-        path: ScopePath {
-            text: "/*".to_owned(),
-            pattern: PathPattern::all(),
-        },
+        path: PathPattern::all(),
         affinity: Level::default(),
         assign: AssignBy::default(),
         on_gone: OnGone::default(),
@@ -133,7 +87,7 @@ fn everything() -> ScopeSetting {
 
 fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> {
     let path = section.required("path", PATTERN);
-    let path = path.and_then(|field| field.parsed(PATTERN, ScopePath::parse));
+    let path = path.and_then(|field| field.parsed(PATTERN, pattern));
     let affinity = section
         .field("affinity")
         .and_then(|f| f.word(&LEVELS, &["endpoint", "version"]));
@@ -240,6 +194,13 @@ fn client_header(name: &str) -> Option<HeaderName> {
 fn is_cookie_name(name: &str) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(token)
+}
+
+/// A pattern whose fixed part is a path that a client could ask for.
+fn pattern(text: &str) -> Option<PathPattern> {
+    let below = text.strip_suffix('*').filter(|below| below.ends_with('/'));
+    absolute_path(below.unwrap_or(text))?;
+    text.parse().ok()
 }
 
 /// An absolute path on this host: a browser reads `//x` and `/\x` as another host.

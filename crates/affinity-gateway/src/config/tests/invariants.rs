@@ -137,9 +137,9 @@ fn scopes(settings: &Settings) {
     assert!(settings.scopes.len() <= 256);
     let mut paths = HashSet::new();
     for scope in &settings.scopes {
-        let path = scope.path.as_str();
+        let path = scope.path.to_string();
         assert!(path.starts_with('/') && !path.starts_with("//"), "{path:?}");
-        assert!(paths.insert(path), "{path:?} twice");
+        assert!(paths.insert(path.clone()), "{path:?} twice");
         assert!(!path[..path.len() - 1].contains('*'), "{path:?}");
         if let Some(url) = &scope.restart_url {
             assert!(
@@ -153,7 +153,7 @@ fn scopes(settings: &Settings) {
     let everything = settings
         .scopes
         .iter()
-        .position(|scope| scope.path.as_str() == "/*");
+        .position(|scope| scope.path.to_string() == "/*");
     assert!(
         everything.is_none_or(|at| at + 1 == settings.scopes.len()),
         "a scope after \"/*\""

@@ -16,7 +16,6 @@ fn a_scope_that_is_never_reached_is_refused_with_both_names() {
         ("/a/*", "/a/b/*"),
         ("/a/*", "/a/b"),
         ("/a", "/a"),
-        ("/a/*", "/a"),
         ("/a/*", "/a/*"),
     ] {
         let scopes = format!("[[scope]]\npath = \"{first}\"\n[[scope]]\npath = \"{second}\"\n");
@@ -28,7 +27,12 @@ fn a_scope_that_is_never_reached_is_refused_with_both_names() {
             "{error}"
         );
     }
-    for (first, second) in [("/a", "/a/*"), ("/a/*", "/ab/*"), ("/a", "/b")] {
+    for (first, second) in [
+        ("/a", "/a/*"),
+        ("/a/*", "/a"),
+        ("/a/*", "/ab/*"),
+        ("/a", "/b"),
+    ] {
         let scopes = format!("[[scope]]\npath = \"{first}\"\n[[scope]]\npath = \"{second}\"\n");
         assert!(read(&scoped(&scopes)).is_ok(), "{first} before {second}");
     }
