@@ -9,5 +9,7 @@ pub mod edge;
 
 pub mod upstream;
 
+mod trust;
+
 #[cfg(test)]
 mod wire;

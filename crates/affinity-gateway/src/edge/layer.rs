@@ -3,9 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use http::StatusCode;
+use ipnet::IpNet;
 use tower_layer::Layer;
 
 use super::Edge;
+use crate::trust::TrustedProxies;
 
 /// Is told of each request that the edge answered: decision `refused`, cause `early`.
 ///
@@ -29,15 +31,17 @@ where
 #[derive(Clone)]
 #[must_use]
 pub struct EdgeLayer {
-    max_target: usize,
-    recorder: Arc<dyn EarlyRecorder>,
+    pub(super) max_target: usize,
+    pub(super) trusted_proxies: TrustedProxies,
+    pub(super) recorder: Arc<dyn EarlyRecorder>,
 }
 
 impl EdgeLayer {
-    /// Targets up to 8 KiB, and nobody is told of refusals.
+    /// Targets up to 8 KiB, no proxy is trusted, and nobody is told of refusals.
     pub fn new() -> Self {
         Self {
             max_target: 8 * 1024,
+            trusted_proxies: TrustedProxies::default(),
             recorder: Arc::new(|_: StatusCode| {}),
         }
     }
@@ -45,6 +49,14 @@ impl EdgeLayer {
     /// 8 KiB by default: the longest path with query, in bytes; beyond it the answer is 414.
     pub fn max_target(mut self, bytes: usize) -> Self {
         self.max_target = bytes;
+        self
+    }
+
+    /// None by default: the networks of the proxies in front. For requests that come from them the
+    /// client that `X-Forwarded-For` names becomes the [`ClientAddr`](tower_affinity::ClientAddr)
+    /// of the request.
+    pub fn trusted_proxies(mut self, networks: impl IntoIterator<Item = IpNet>) -> Self {
+        self.trusted_proxies = networks.into_iter().collect();
         self
     }
 
@@ -65,7 +77,7 @@ impl<S> Layer<S> for EdgeLayer {
     type Service = Edge<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Edge::new(inner, self.max_target, Arc::clone(&self.recorder))
+        Edge::new(inner, self.clone())
     }
 }
 
@@ -73,6 +85,7 @@ impl fmt::Debug for EdgeLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EdgeLayer")
             .field("max_target", &self.max_target)
+            .field("trusted_proxies", &self.trusted_proxies)
             .finish_non_exhaustive()
     }
 }

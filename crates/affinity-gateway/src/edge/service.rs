@@ -1,32 +1,24 @@
 //! The service: pass on or answer.
 
-use std::{
-    fmt,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
+use tower_affinity::{ClientAddr, PeerAddr};
 use tower_service::Service;
 
-use super::{EarlyRecorder, ResponseFuture, check::check};
+use super::{EdgeLayer, ResponseFuture, check::check};
 
 /// Refuses what no endpoint should see; made by [`EdgeLayer`](super::EdgeLayer).
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Edge<S> {
     inner: S,
-    max_target: usize,
-    recorder: Arc<dyn EarlyRecorder>,
+    settings: EdgeLayer,
 }
 
 impl<S> Edge<S> {
-    pub(super) fn new(inner: S, max_target: usize, recorder: Arc<dyn EarlyRecorder>) -> Self {
-        Self {
-            inner,
-            max_target,
-            recorder,
-        }
+    pub(super) fn new(inner: S, settings: EdgeLayer) -> Self {
+        Self { inner, settings }
     }
 
     /// The inner service.
@@ -45,6 +37,16 @@ impl<S> Edge<S> {
     pub fn into_inner(self) -> S {
         self.inner
     }
+
+    fn name_client<B>(&self, request: &mut Request<B>) {
+        let client = request.extensions().get().and_then(|PeerAddr(peer)| {
+            let trusted = &self.settings.trusted_proxies;
+            trusted.client(peer.ip(), request.headers())
+        });
+        if let Some(client) = client {
+            request.extensions_mut().insert(ClientAddr(client));
+        }
+    }
 }
 
 impl<S, B, R> Service<Request<B>> for Edge<S>
@@ -60,22 +62,16 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        match check(&request, self.max_target) {
-            Ok(()) => ResponseFuture::passed(self.inner.call(request)),
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        match check(&request, self.settings.max_target) {
+            Ok(()) => {
+                self.name_client(&mut request);
+                ResponseFuture::passed(self.inner.call(request))
+            }
             Err(refusal) => {
-                self.recorder.refused(refusal.status);
+                self.settings.recorder.refused(refusal.status);
                 ResponseFuture::refused(refusal)
             }
         }
-    }
-}
-
-impl<S: fmt::Debug> fmt::Debug for Edge<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Edge")
-            .field("inner", &self.inner)
-            .field("max_target", &self.max_target)
-            .finish_non_exhaustive()
     }
 }

@@ -16,6 +16,7 @@ use axum::body::Body;
 use http::{Request, Response, StatusCode, Version, request::Builder};
 use http_body_util::BodyExt;
 use tower::{Layer, ServiceExt, service_fn};
+use tower_affinity::{ClientAddr, PeerAddr};
 
 use super::EdgeLayer;
 use crate::wire::{Running, Wire, endpoint};
@@ -208,4 +209,28 @@ async fn differing_lengths_are_400() {
         .await;
     let answers = client.rest().await;
     assert!(answers.starts_with("HTTP/1.1 400 "), "{answers}");
+}
+
+#[tokio::test]
+async fn client_behind_a_trusted_proxy_is_named() {
+    let layer = EdgeLayer::new().trusted_proxies(["10.0.0.0/8".parse().unwrap()]);
+    let service = layer.layer(service_fn(|request: Request<Body>| async move {
+        let client = request
+            .extensions()
+            .get()
+            .map(|ClientAddr(client)| client.to_string());
+        Ok::<_, Infallible>(Response::new(Body::from(client.unwrap_or_default())))
+    }));
+    for (peer, expected) in [("10.0.0.1:9", "1.2.3.4"), ("9.9.9.9:9", "")] {
+        let mut request = get("/")
+            .header("x-forwarded-for", "5.5.5.5, 1.2.3.4")
+            .body(Body::empty())
+            .unwrap();
+        request
+            .extensions_mut()
+            .insert(PeerAddr(peer.parse().unwrap()));
+        let answer = service.clone().oneshot(request).await.unwrap();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, expected, "behind {peer}");
+    }
 }

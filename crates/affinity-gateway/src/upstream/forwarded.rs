@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use tower_affinity::PeerAddr;
 
-use super::UpstreamOptions;
+use crate::trust::{TrustedProxies, X_FORWARDED_FOR};
 
 /// Sets `X-Forwarded-For`, `-Proto` and `-Host`.
 ///
@@ -15,7 +15,7 @@ pub(super) fn set(
     headers: &mut HeaderMap,
     peer: Option<PeerAddr>,
     host: &HeaderValue,
-    options: &UpstreamOptions,
+    trusted: &TrustedProxies,
 ) {
     let Some(PeerAddr(peer)) = peer else {
         for name in [
@@ -29,7 +29,7 @@ pub(super) fn set(
         return;
     };
     let mut chain = Vec::new();
-    if options.trusts(peer.ip()) {
+    if trusted.contains(peer.ip()) {
         for hops in headers.get_all(X_FORWARDED_FOR) {
             chain.extend_from_slice(hops.as_bytes());
             chain.extend_from_slice(b", ");
@@ -54,6 +54,5 @@ pub(super) fn set(
         .or_insert_with(|| host.clone());
 }
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");

@@ -1,8 +1,10 @@
 //! How endpoints are reached, and whose word about the client is believed.
 
-use std::{net::IpAddr, time::Duration};
+use std::time::Duration;
 
 use ipnet::IpNet;
+
+use crate::trust::TrustedProxies;
 
 /// Timeouts of the leaf, the size of its pool, and the proxies it trusts.
 #[derive(Clone, Debug)]
@@ -11,7 +13,7 @@ pub struct UpstreamOptions {
     pub(super) response_timeout: Duration,
     pub(super) pool_idle_timeout: Duration,
     pub(super) pool_max_idle: usize,
-    pub(super) trusted_proxies: Vec<IpNet>,
+    pub(super) trusted_proxies: TrustedProxies,
 }
 
 impl UpstreamOptions {
@@ -25,7 +27,7 @@ impl UpstreamOptions {
             // closes first wins; a connection that they close under a request costs a failure.
             pool_idle_timeout: Duration::from_millis(4_500),
             pool_max_idle: 128,
-            trusted_proxies: Vec::new(),
+            trusted_proxies: TrustedProxies::default(),
         }
     }
 
@@ -65,14 +67,6 @@ impl UpstreamOptions {
     pub fn trusted_proxies(mut self, networks: impl IntoIterator<Item = IpNet>) -> Self {
         self.trusted_proxies = networks.into_iter().collect();
         self
-    }
-
-    pub(super) fn trusts(&self, peer: IpAddr) -> bool {
-        // A dual-stack listener shows IPv4 peers as mapped IPv6 addresses.
-        let peer = peer.to_canonical();
-        self.trusted_proxies
-            .iter()
-            .any(|network| network.contains(&peer))
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn prepare(
     hop::strip(headers);
     headers.remove(header::EXPECT);
     headers.insert(header::HOST, host.clone());
-    forwarded::set(headers, peer, &host, options);
+    forwarded::set(headers, peer, &host, &options.trusted_proxies);
     if parts.version == Version::HTTP_2 {
         join_cookies(headers);
     }
