@@ -1,4 +1,4 @@
-//! The request's body on its way to the endpoint.
+//! Bodies on their way through: what is noted of them and what is kept out.
 
 use std::{
     pin::Pin,
@@ -17,11 +17,22 @@ use tokio::time::{Duration, Instant};
 use super::hop;
 
 pin_project! {
-    /// A body that notes its progress and keeps our names out of its trailers.
+    /// The body of an answer: the endpoint's, but for our names in its trailers.
+    ///
+    /// The layers clean heads; a trailer would be a second way in or out.
     #[derive(Debug)]
-    pub struct Forwarded<B> {
+    pub struct Passed<B> {
         #[pin]
         inner: B,
+    }
+}
+
+pin_project! {
+    /// The body of a request, which notes its progress.
+    #[derive(Debug)]
+    pub(super) struct Forwarded<B> {
+        #[pin]
+        inner: Passed<B>,
         progress: Progress,
     }
 }
@@ -35,7 +46,42 @@ pub(super) struct Progress {
 
 impl<B> Forwarded<B> {
     pub(super) fn new(inner: B, progress: Progress) -> Self {
-        Self { inner, progress }
+        Self {
+            inner: Passed::new(inner),
+            progress,
+        }
+    }
+}
+
+impl<B> Passed<B> {
+    pub(super) fn new(inner: B) -> Self {
+        Self { inner }
+    }
+}
+
+impl<B: Body> Body for Passed<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let mut frame = ready!(self.project().inner.poll_frame(cx));
+        if let Some(Ok(frame)) = &mut frame
+            && let Some(trailers) = frame.trailers_mut()
+        {
+            remove_ours(trailers);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
     }
 }
 
@@ -48,13 +94,8 @@ impl<B: Body> Body for Forwarded<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let this = self.project();
-        let mut frame = ready!(this.inner.poll_frame(cx));
+        let frame = ready!(this.inner.poll_frame(cx));
         this.progress.note();
-        if let Some(Ok(frame)) = &mut frame
-            && let Some(trailers) = frame.trailers_mut()
-        {
-            remove_ours(trailers);
-        }
         Poll::Ready(frame)
     }
 
@@ -85,8 +126,7 @@ impl Progress {
     }
 }
 
-/// The tag layer cleans the head; a trailer would be a second way in, also for an endpoint that
-/// takes `_` for `-`.
+/// Also with `_` in them: some endpoints take it for `-`.
 fn remove_ours(trailers: &mut HeaderMap) {
     let ours: Vec<_> = trailers
         .keys()

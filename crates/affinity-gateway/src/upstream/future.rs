@@ -11,7 +11,9 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use pin_project_lite::pin_project;
 
-use super::{UpstreamError, UpstreamErrorKind, deadline::Deadline, response, tunnel::Handover};
+use super::{
+    Passed, UpstreamError, UpstreamErrorKind, deadline::Deadline, response, tunnel::Handover,
+};
 
 pin_project! {
     /// The future of an exchange; dropping it before its end gives the exchange up and closes the
@@ -65,7 +67,7 @@ impl ResponseFuture {
 }
 
 impl Future for ResponseFuture {
-    type Output = Result<Response<Incoming>, UpstreamError>;
+    type Output = Result<Response<Passed<Incoming>>, UpstreamError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
@@ -90,13 +92,13 @@ impl Future for ResponseFuture {
 fn answered(
     mut answer: Response<Incoming>,
     handover: Option<Handover>,
-) -> Result<Response<Incoming>, UpstreamError> {
+) -> Result<Response<Passed<Incoming>>, UpstreamError> {
     match handover {
         Some(handover) if answer.status() == StatusCode::SWITCHING_PROTOCOLS => {
             handover.open(hyper::upgrade::on(&mut answer));
             response::switch(&mut answer);
-            Ok(answer)
+            Ok(answer.map(Passed::new))
         }
-        _ => response::pass_on(answer),
+        _ => response::pass_on(answer).map(|answer| answer.map(Passed::new)),
     }
 }

@@ -45,6 +45,7 @@ mod tunnel;
 mod tests;
 
 pub use self::{
+    body::Passed,
     error::{UpstreamError, UpstreamErrorKind},
     future::ResponseFuture,
     options::UpstreamOptions,

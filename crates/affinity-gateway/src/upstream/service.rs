@@ -17,7 +17,7 @@ use hyper_util::{
 use tower_service::Service;
 
 use super::{
-    ResponseFuture, UpstreamError, UpstreamOptions,
+    Passed, ResponseFuture, UpstreamError, UpstreamOptions,
     body::{Forwarded, Progress},
     deadline::Deadline,
     request::{Prepared, prepare},
@@ -87,7 +87,7 @@ where
     B::Data: Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    type Response = Response<Incoming>;
+    type Response = Response<Passed<Incoming>>;
     type Error = UpstreamError;
     type Future = ResponseFuture;
 
