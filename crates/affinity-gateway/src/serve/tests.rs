@@ -7,6 +7,8 @@
     clippy::panic
 )]
 
+mod h2;
+
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::body::Body;

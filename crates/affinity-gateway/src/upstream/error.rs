@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use hyper_util::client::legacy;
+use tower_affinity::Problem;
 
 /// An exchange with an endpoint that brought no answer.
 ///
@@ -51,6 +52,18 @@ impl UpstreamError {
     #[must_use]
     pub fn kind(&self) -> UpstreamErrorKind {
         self.kind
+    }
+
+    /// What the client is told.
+    #[must_use]
+    pub fn problem(&self) -> Problem {
+        match self.kind {
+            UpstreamErrorKind::Timeout => Problem::UpstreamTimeout,
+            UpstreamErrorKind::Body => Problem::BadRequest,
+            UpstreamErrorKind::Connect
+            | UpstreamErrorKind::Closed
+            | UpstreamErrorKind::Protocol => Problem::UpstreamError,
+        }
     }
 
     /// Whether it is certain that the endpoint saw nothing of the request, so that sending it

@@ -15,6 +15,7 @@ use http_body_util::{BodyExt, Empty, Full};
 use tokio::{net::TcpListener, sync::mpsc, time::advance};
 use tokio_test::{assert_pending, assert_ready, task};
 use tower::ServiceExt;
+use tower_affinity::Problem;
 
 use crate::{
     serve::{ServeOptions, Tunnels},
@@ -47,6 +48,19 @@ async fn error_after(answer: &'static str) -> UpstreamErrorKind {
     })
     .await;
     error(address, UpstreamOptions::new()).await.kind()
+}
+
+#[test]
+fn every_fault_has_its_problem() {
+    for (kind, problem) in [
+        (UpstreamErrorKind::Connect, Problem::UpstreamError),
+        (UpstreamErrorKind::Closed, Problem::UpstreamError),
+        (UpstreamErrorKind::Protocol, Problem::UpstreamError),
+        (UpstreamErrorKind::Timeout, Problem::UpstreamTimeout),
+        (UpstreamErrorKind::Body, Problem::BadRequest),
+    ] {
+        assert_eq!(UpstreamError::new(kind).problem(), problem);
+    }
 }
 
 #[tokio::test]
@@ -144,6 +158,34 @@ async fn nonsense_is_a_fault_of_the_endpoint() {
             "{answer}"
         );
     }
+}
+
+/// SEC-40: the endpoint never gets the end of a body that was not well framed.
+#[tokio::test]
+async fn broken_chunks_are_the_clients_fault() {
+    let (arrived, mut arrivals) = mpsc::unbounded_channel();
+    let address = endpoint(move |mut wire| {
+        let arrived = arrived.clone();
+        async move {
+            wire.head().await;
+            wire.until("part").await;
+            arrived.send(wire.rest().await).unwrap();
+        }
+    })
+    .await;
+    let gateway = Running::proxy(address).await;
+    let mut client = Wire::connect(gateway.address).await;
+    client
+        .send(
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n0x4\r\n",
+        )
+        .await;
+    let rest = within("the end of the body", arrivals.recv())
+        .await
+        .unwrap();
+    assert!(!rest.contains("0\r\n\r\n"), "ended as if whole: {rest}");
+    let answer = client.rest().await;
+    assert!(answer.is_empty() || answer.contains("Body"), "{answer}");
 }
 
 #[tokio::test]
