@@ -8,14 +8,14 @@ use tokio::net::{TcpListener, TcpStream};
 #[derive(Debug)]
 pub(super) struct Accept {
     listener: TcpListener,
-    pause: Duration,
+    pauses: Pauses,
 }
 
 impl Accept {
     pub(super) fn new(listener: TcpListener) -> Self {
         Self {
             listener,
-            pause: Duration::ZERO,
+            pauses: Pauses::default(),
         }
     }
 
@@ -27,19 +27,39 @@ impl Accept {
         loop {
             match self.listener.accept().await {
                 Ok(accepted) => {
-                    self.pause = Duration::ZERO;
+                    self.pauses.end();
                     return accepted;
                 }
                 Err(error) if concerns_one_connection(&error) => {}
                 Err(error) => {
-                    if self.pause.is_zero() {
+                    if self.pauses.is_first() {
                         tracing::warn!(%error, "cannot accept connections, trying again");
                     }
-                    self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-                    tokio::time::sleep(self.pause).await;
+                    tokio::time::sleep(self.pauses.next()).await;
                 }
             }
         }
+    }
+}
+
+/// How long to wait between failures: twice as long each time, up to a second.
+#[derive(Debug, Default)]
+struct Pauses {
+    last: Duration,
+}
+
+impl Pauses {
+    fn is_first(&self) -> bool {
+        self.last.is_zero()
+    }
+
+    fn next(&mut self) -> Duration {
+        self.last = (self.last * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        self.last
+    }
+
+    fn end(&mut self) {
+        self.last = Duration::ZERO;
     }
 }
 
@@ -59,3 +79,37 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// Descriptors come back as requests end, so a second is long enough to be no load and short
 /// enough to go unnoticed by a client that retries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_in_a_row_are_told_once_and_waited_out_longer() {
+        let mut pauses = Pauses::default();
+        let mut told = 0;
+        let mut waited = Duration::ZERO;
+        for _ in 0..10 {
+            told += usize::from(pauses.is_first());
+            let pause = pauses.next();
+            assert!(pause >= waited.min(LONGEST_PAUSE), "shorter than before");
+            waited = pause;
+        }
+        assert_eq!((told, waited), (1, LONGEST_PAUSE));
+        pauses.end();
+        assert!(pauses.is_first(), "the next failure is told again");
+        assert_eq!(pauses.next(), FIRST_PAUSE);
+    }
+
+    #[test]
+    fn a_peer_that_left_is_no_reason_to_wait() {
+        for kind in [
+            io::ErrorKind::ConnectionAborted,
+            io::ErrorKind::ConnectionReset,
+        ] {
+            assert!(concerns_one_connection(&kind.into()), "{kind}");
+        }
+        // EMFILE.
+        assert!(!concerns_one_connection(&io::Error::from_raw_os_error(24)));
+    }
+}
