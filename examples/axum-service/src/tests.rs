@@ -1,0 +1,14 @@
+//! What a client and a handler see, through the whole Router.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+mod client;
+mod connection;
+mod flow;
+mod rollback;
+mod serving;
