@@ -27,8 +27,14 @@ impl<'t> Document<'t> {
         match DeTable::parse(text) {
             Ok(root) => Ok(Self { root, source }),
             Err(error) => {
-                let line = error.span().map_or(1, |span| source.line(span.start));
-                Err(ConfigError::new(format!("not valid TOML: {}", error.message())).at(Some(line)))
+                let span = error.span().unwrap_or_default();
+                let problem = ConfigError::new(format!("not valid TOML: {}", error.message()));
+                let problem = problem.at(Some(source.line(span.start)));
+                // other places are not quoted: what stands there may be a part of a secret
+                Err(match error.message() {
+                    "duplicate key" => problem.key(source.written(span)),
+                    _ => problem,
+                })
             }
         }
     }

@@ -17,6 +17,7 @@ pub(super) struct Field<'a> {
     report: &'a Report<'a>,
     key: String,
     value: &'a Spanned<DeValue<'a>>,
+    shown: bool,
 }
 
 impl<'a> Field<'a> {
@@ -25,27 +26,36 @@ impl<'a> Field<'a> {
         key: String,
         value: &'a Spanned<DeValue<'a>>,
     ) -> Self {
-        Self { report, key, value }
+        Self {
+            report,
+            key,
+            value,
+            shown: true,
+        }
     }
 
-    fn problem(&self, message: impl fmt::Display) -> ConfigError {
-        let line = self.report.source.line(self.value.span().start);
-        ConfigError::new(message).at(Some(line)).key(&self.key)
+    /// The same value, which may be a secret: no message shows it, nor an item of it.
+    pub(super) fn unseen(self) -> Self {
+        Self {
+            shown: false,
+            ..self
+        }
     }
 
-    /// Refuses the value and shows it.
+    /// Refuses the value.
     pub(super) fn refuse(&self, message: impl fmt::Display) {
-        let shown = match self.value.get_ref() {
+        let line = self.report.source.line(self.value.span().start);
+        let problem = ConfigError::new(message).at(Some(line)).key(&self.key);
+        let value = match self.value.get_ref() {
             DeValue::Table(_) => "a table",
             DeValue::Array(_) => "an array",
             _ => self.report.source.written(self.value.span()),
         };
-        self.report.add(self.problem(message).value(shown));
-    }
-
-    /// Refuses the value and keeps it to itself, since it may be a secret.
-    pub(super) fn refuse_unseen(&self, message: impl fmt::Display) {
-        self.report.add(self.problem(message));
+        self.report.add(if self.shown {
+            problem.value(value)
+        } else {
+            problem
+        });
     }
 
     fn not_accepted(&self, accepted: impl fmt::Display) {
@@ -56,15 +66,6 @@ impl<'a> Field<'a> {
         let text = self.value.get_ref().as_str();
         if text.is_none() {
             self.not_accepted(accepted);
-        }
-        text
-    }
-
-    /// A secret or something near one: the value is never shown.
-    pub(super) fn text_unseen(&self, accepted: impl fmt::Display) -> Option<&'a str> {
-        let text = self.value.get_ref().as_str();
-        if text.is_none() {
-            self.refuse_unseen(format!("accepted: {accepted}"));
         }
         text
     }
@@ -151,6 +152,7 @@ impl<'a> Field<'a> {
             report: self.report,
             key: format!("{}[{at}]", self.key),
             value,
+            shown: self.shown,
         };
         Some(items.iter().enumerate().map(item).collect())
     }

@@ -52,7 +52,7 @@ impl KeySetting {
 /// Reads `pin.keys`; the first one signs.
 pub(super) fn read(pin: &Section<'_>, sources: &Sources<'_>) -> Vec<KeySetting> {
     let accepted = format!("1 to {MAX_KEYS} keys as {FORM}");
-    let Some(field) = pin.required("keys", &accepted) else {
+    let Some(field) = pin.required("keys", &accepted).map(Field::unseen) else {
         return Vec::new();
     };
     let Some(items) = field.items(MAX_KEYS, FORM) else {
@@ -63,14 +63,11 @@ pub(super) fn read(pin: &Section<'_>, sources: &Sources<'_>) -> Vec<KeySetting> 
     }
     let mut keys: Vec<KeySetting> = Vec::new();
     for item in &items {
-        let Some(key) = item
-            .text_unseen(FORM)
-            .and_then(|text| key(item, text, sources))
-        else {
+        let Some(key) = item.text(FORM).and_then(|text| key(item, text, sources)) else {
             continue;
         };
         if keys.iter().any(|other| other.id == key.id) {
-            item.refuse_unseen(format!(
+            item.refuse(format!(
                 "the id \"{}\" is used twice; accepted: unique ids",
                 key.id
             ));
@@ -79,7 +76,7 @@ pub(super) fn read(pin: &Section<'_>, sources: &Sources<'_>) -> Vec<KeySetting> 
                 "\"{}\" and \"{}\" hold the same key; accepted: one id for each key",
                 other.id, key.id
             );
-            item.refuse_unseen(message);
+            item.refuse(message);
         } else {
             keys.push(key);
         }
@@ -113,14 +110,14 @@ fn key(item: &Field<'_>, text: &str, sources: &Sources<'_>) -> Option<KeySetting
         .split_once(':')
         .and_then(|(id, rest)| Some((id.parse::<KeyId>().ok()?, rest)));
     let Some((id, rest)) = parts else {
-        item.refuse_unseen(format!("does not begin with an id; accepted: {FORM}"));
+        item.refuse(format!("does not begin with an id; accepted: {FORM}"));
         return None;
     };
     if ["ed25519:", "ed25519-public:"]
         .iter()
         .any(|kind| rest.starts_with(kind))
     {
-        item.refuse_unseen(format!(
+        item.refuse(format!(
             "the ed25519 key \"{id}\" is not supported by this version"
         ));
         return None;
@@ -138,7 +135,7 @@ fn key(item: &Field<'_>, text: &str, sources: &Sources<'_>) -> Option<KeySetting
         }
         _ => {
             // whatever stands here may be the key itself
-            item.refuse_unseen(format!("the key \"{id}\" has no source; accepted: {FORM}"));
+            item.refuse(format!("the key \"{id}\" has no source; accepted: {FORM}"));
             return None;
         }
     };
@@ -151,7 +148,7 @@ fn key(item: &Field<'_>, text: &str, sources: &Sources<'_>) -> Option<KeySetting
             secret,
         }),
         Err(why) => {
-            item.refuse_unseen(format!(
+            item.refuse(format!(
                 "the key \"{id}\" cannot be used: {why}; accepted: {HOLDS}"
             ));
             None

@@ -59,6 +59,7 @@ pub(super) struct Section<'a> {
     line: Option<usize>,
     table: Option<&'a DeTable<'a>>,
     known: RefCell<Vec<&'static str>>,
+    later: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Section<'a> {
@@ -75,6 +76,7 @@ impl<'a> Section<'a> {
             line,
             table,
             known: RefCell::default(),
+            later: RefCell::default(),
         }
     }
 
@@ -93,7 +95,14 @@ impl<'a> Section<'a> {
 
     /// The value of `name`, if it is written; marks the key as known.
     pub(super) fn field(&self, name: &'static str) -> Option<Field<'a>> {
-        self.known.borrow_mut().push(name);
+        let mut known = self.known.borrow_mut();
+        if !known.contains(&name) {
+            known.push(name);
+        }
+        self.written(name)
+    }
+
+    fn written(&self, name: &str) -> Option<Field<'a>> {
         let value = self.table?.get(name)?;
         Some(Field::new(self.report, self.key(name), value))
     }
@@ -130,7 +139,7 @@ impl<'a> Section<'a> {
     /// A rule over a whole list of tables is broken: told at the first of them.
     pub(super) fn refuse_whole(&self, name: &'static str, message: impl fmt::Display) {
         match self.field(name) {
-            Some(field) => field.refuse_unseen(message),
+            Some(field) => field.unseen().refuse(message),
             None => self.refuse(name, message),
         }
     }
@@ -161,18 +170,20 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// A key of the contract that this version does not do: refused, never ignored.
+    /// A key of a later version: refused, never ignored.
     pub(super) fn unsupported(&self, name: &'static str) {
-        if let Some(field) = self.field(name) {
-            field.refuse_unseen("is not supported by this version");
+        self.later.borrow_mut().push(name);
+        if let Some(field) = self.written(name) {
+            field.unseen().refuse("is not supported by this version");
         }
     }
 
     /// Refuses every key that nobody asked for.
     pub(super) fn finish(&self) {
-        let known = self.known.borrow();
+        let (known, later) = (self.known.borrow(), self.later.borrow());
         for (name, value) in self.table.into_iter().flatten() {
-            if !known.contains(&name.get_ref().as_ref()) {
+            let text = name.get_ref().as_ref();
+            if !known.contains(&text) && !later.contains(&text) {
                 let accepted = format!("is not a known key; accepted here: {}", known.join(", "));
                 let line = self
                     .report
@@ -181,7 +192,7 @@ impl<'a> Section<'a> {
                 self.report.add(
                     ConfigError::new(accepted)
                         .at(Some(line))
-                        .key(&self.key(name.get_ref())),
+                        .key(&self.key(text)),
                 );
             }
         }

@@ -16,6 +16,7 @@ mod invariants;
 mod mutations;
 mod right;
 pub(crate) mod scratch;
+mod syntax;
 mod wrong;
 mod wrong_groups;
 mod wrong_scopes;

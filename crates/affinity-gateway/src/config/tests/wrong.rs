@@ -328,9 +328,12 @@ fn keys_are_named_but_never_shown() {
 fn a_key_that_stands_in_the_file_itself_is_not_repeated() {
     for place in ["", "a:", "a:env:", "a:file:", "a:hs256:"] {
         let inline = format!("{place}{}", super::KEY_A);
-        let error = read(&MINIMAL.replace("a:env:KEY_A", &inline)).unwrap_err();
-        assert_eq!(error.key_path(), Some("pin.keys[0]"));
-        let shown = format!("{error} {error:?}");
+        let listed = MINIMAL.replace("a:env:KEY_A", &inline);
+        let bare = MINIMAL.replace("[\"a:env:KEY_A\"]", &format!("\"{inline}\""));
+        let errors = [listed, bare].map(|text| read(&text).unwrap_err());
+        assert_eq!(errors[0].key_path(), Some("pin.keys[0]"));
+        assert_eq!(errors[1].key_path(), Some("pin.keys"));
+        let shown = format!("{} {} {errors:?}", errors[0], errors[1]);
         assert!(
             !shown.contains(&super::KEY_A[..6]),
             "a key is shown: {shown}"
