@@ -66,7 +66,7 @@ pub(super) fn read(root: &Section<'_>, pin_cookie: Option<&str>) -> Vec<ScopeSet
         }
         scopes.push(scope);
     }
-    if root.field("scope").is_none() {
+    if scopes.is_empty() {
         scopes.push(everything());
     }
     scopes

@@ -134,7 +134,7 @@ fn groups(settings: &Settings) {
 }
 
 fn scopes(settings: &Settings) {
-    assert!(settings.scopes.len() <= 256);
+    assert!((1..=256).contains(&settings.scopes.len()));
     let mut paths = HashSet::new();
     for scope in &settings.scopes {
         let path = scope.path.to_string();
