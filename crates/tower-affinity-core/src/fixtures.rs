@@ -1,6 +1,8 @@
 //! Names, rollouts and views that the tests of this crate share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub(crate) mod history;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,1 +1,12 @@
+//! The invariants of the rules, held against random histories and requests.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
 
+mod bytes;
+mod moves;
+mod requests;
+mod world;

@@ -3,6 +3,7 @@
 
 mod abort;
 mod document;
+mod histories;
 mod memory;
 mod shape;
 mod validity;

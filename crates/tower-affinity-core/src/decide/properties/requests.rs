@@ -1,0 +1,149 @@
+//! I1, I2, I5 and I7: what holds for every single request.
+
+use proptest::prelude::*;
+
+use super::world::{Held, World, any_absence, any_fault, shown};
+use crate::fixtures::history::{Step, any_weights};
+use crate::{
+    Absence, Cohort, GROUP_GRACE, GroupName, GroupRef, Kind, Level, OnGone, Readiness, Ready,
+    Shown, State, Status,
+};
+
+/// Whether a group is lost here, judged apart from the rule.
+fn is_lost(world: &World, name: &GroupName) -> bool {
+    let past = |name: &GroupName| match world.view().of(name) {
+        Ready::Yes => false,
+        Ready::No { since } => world.now.since(since) >= GROUP_GRACE,
+    };
+    let counted: Vec<_> = world
+        .rollout
+        .groups()
+        .iter()
+        .filter(|group| matches!(group.state().name(), "active" | "draining"))
+        .collect();
+    let lost = counted.iter().filter(|group| past(group.name())).count();
+    past(name) && 2 * lost <= counted.len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn i1_a_valid_pin_to_a_serving_group_that_is_not_lost_is_obeyed(
+        world in World::any(), held in Held::any()
+    ) {
+        let world = world.at_level(Level::Group);
+        let pin = held.in_world(&world);
+        let Some(id) = pin.group.known().cloned() else { return Ok(()) };
+        let serves = matches!(world.rollout.status(&id), Status::Serving(_));
+        if !serves || is_lost(&world, id.name()) {
+            return Ok(());
+        }
+        let decision = world.decision(&shown(pin.clone()));
+        prop_assert_eq!(decision.kind, Kind::Pinned);
+        prop_assert_eq!(decision.group, Some(id));
+        let kept = decision.pin.unwrap();
+        prop_assert_eq!((kept.session, kept.started, kept.group), (pin.session, pin.started, pin.group));
+        prop_assert_eq!((kept.assigned, kept.moves), (pin.assigned, pin.moves));
+        prop_assert!(kept.revision >= pin.revision && kept.expires >= pin.expires);
+    }
+
+    #[test]
+    fn i2_no_decision_names_an_aborted_group(
+        world in World::any(), held in Held::any(), absence in any_absence(), pinned in any::<bool>()
+    ) {
+        let shown = if pinned { shown(held.in_world(&world)) } else { Shown::Nothing(absence) };
+        let decision = world.decision(&shown);
+        if decision.kind == Kind::Refused {
+            prop_assert!(!decision.issue, "a refusal writes no pin");
+            return Ok(());
+        }
+        let group = decision.group.unwrap();
+        prop_assert!(!world.rollout.is_aborted(&group, world.now), "{group} is aborted");
+        let serves = matches!(world.rollout.status(&group), Status::Serving(_));
+        let stays = matches!(world.rollout.status(&group), Status::Aborted(a) if a.stays(world.now));
+        prop_assert!(serves || stays, "{} does not serve", group);
+    }
+
+    #[test]
+    fn a_decision_and_its_pin_agree(
+        world in World::any(), held in Held::any(), absence in any_absence(), pinned in any::<bool>()
+    ) {
+        let shown = if pinned { shown(held.in_world(&world)) } else { Shown::Nothing(absence) };
+        let decision = world.decision(&shown);
+        let bypassed = decision.kind == Kind::Bypassed;
+        prop_assert!(!bypassed || (decision.pin.is_none() && decision.cohort == Cohort::None));
+        prop_assert!(!decision.issue || decision.pin.is_some());
+        if let (Some(pin), false) = (&decision.pin, decision.kind == Kind::Refused) {
+            prop_assert_eq!(pin.group.known(), decision.group.as_ref());
+            prop_assert!(pin.expires <= pin.started.plus(world.policy.lifetimes.max_age()));
+            prop_assert!(pin.issued <= world.now);
+        }
+        if decision.kind == Kind::Moved {
+            let last = decision.moved_from().unwrap();
+            prop_assert!(decision.issue);
+            prop_assert_ne!(last.from.known(), decision.group.as_ref(), "moved to where it was");
+            prop_assert_eq!(decision.cohort, Cohort::Moved);
+        }
+    }
+
+    #[test]
+    fn i2_a_new_session_goes_only_to_an_active_group_with_weight(
+        world in World::any(), fault in any_fault(), faulty in any::<bool>()
+    ) {
+        let world = world.at_level(Level::Group);
+        let absence = if faulty { Absence::Fault(fault) } else { Absence::New };
+        let decision = world.decision(&Shown::Nothing(absence));
+        let ready = |name: &GroupName| world.view().of(name) == Ready::Yes;
+        let able = world.rollout.groups().iter().filter(|g| g.takes_new_sessions() && ready(g.name()));
+        prop_assert_eq!(decision.kind == Kind::Refused, able.count() == 0);
+        if let Some(id) = decision.group {
+            let group = world.rollout.group(id.name()).unwrap();
+            prop_assert_eq!(group.state(), &State::Active);
+            prop_assert!(!group.weight().is_zero() && ready(id.name()));
+        }
+    }
+
+    #[test]
+    fn i5_weights_touch_only_new_sessions(
+        world in World::any(), held in Held::any(), verb in any_weights()
+    ) {
+        let world = world.at_level(Level::Group).all_ready();
+        let shown = shown(held.in_world(&world));
+        let before = world.decision(&shown);
+        let step = Step { verb, wait: 0, down: None };
+        let Ok(rollout) = step.apply(&world.rollout, world.now) else { return Ok(()) };
+        let after = World { rollout, ..world }.decision(&shown);
+        if before.kind == Kind::Pinned {
+            prop_assert_eq!(after.kind, Kind::Pinned);
+            prop_assert_eq!(after.group, before.group);
+        } else {
+            prop_assert_eq!(after.kind, before.kind, "no weight saves or ends a session");
+        }
+    }
+
+    #[test]
+    fn i7_every_fault_is_served_exactly_like_no_pin(world in World::any(), fault in any_fault()) {
+        let unpinned = world.decision(&Shown::Nothing(Absence::New));
+        let faulty = world.decision(&Shown::Nothing(Absence::Fault(fault)));
+        prop_assert_eq!(faulty.kind, unpinned.kind);
+        prop_assert_eq!(faulty.group, unpinned.group);
+        prop_assert_eq!(faulty.pin, unpinned.pin);
+        prop_assert_eq!((faulty.issue, faulty.cohort), (unpinned.issue, unpinned.cohort));
+        if unpinned.kind == Kind::Assigned {
+            prop_assert_eq!(faulty.cause, fault.into());
+        }
+    }
+
+    #[test]
+    fn a_strict_scope_moves_nobody_but_for_an_abort(world in World::any(), held in Held::any()) {
+        let mut world = world.at_level(Level::Group);
+        world.policy.on_gone = OnGone::Strict;
+        let decision = world.decision(&shown(held.in_world(&world)));
+        if decision.kind == Kind::Moved {
+            let last = decision.moved_from().unwrap();
+            prop_assert_eq!(last.cause.as_str(), "aborted");
+            prop_assert!(matches!(&last.from, GroupRef::Known(id) if world.rollout.is_aborted(id, world.now)));
+        }
+    }
+}
