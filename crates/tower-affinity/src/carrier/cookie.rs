@@ -96,26 +96,22 @@ fn is_ours(pair: &[u8], names: &[Box<str>]) -> bool {
 
 /// The line without our pairs, each taken out with one separator; `None` if nothing is left.
 fn without(line: &[u8], names: &[Box<str>]) -> Option<HeaderValue> {
-    let mut rest = Vec::with_capacity(line.len());
-    for pair in line.split(|byte| *byte == b';') {
+    let mut rest: Option<Vec<u8>> = None;
+    for (nth, pair) in line.split(|byte| *byte == b';').enumerate() {
         if is_ours(pair, names) {
             continue;
         }
-        if rest.is_empty() {
+        match &mut rest {
+            Some(rest) => {
+                rest.push(b';');
+                rest.extend_from_slice(pair);
+            }
+            None if nth == 0 => rest = Some(pair.to_vec()),
             // what follows our cookie at the front brings its leading space along
-            rest.extend_from_slice(if line.starts_with(pair) {
-                pair
-            } else {
-                pair.trim_ascii_start()
-            });
-        } else {
-            rest.push(b';');
-            rest.extend_from_slice(pair);
+            None => rest = Some(pair.trim_ascii_start().to_vec()),
         }
     }
-    if rest.trim_ascii().is_empty() {
-        return None;
-    }
+    let rest = rest.filter(|rest| !rest.trim_ascii().is_empty())?;
     // bytes that were a header value once are one again
     HeaderValue::from_bytes(&rest).ok()
 }
