@@ -146,7 +146,7 @@ impl Wire {
                     self.recorder.pin_verified(&opened.key);
                     if best
                         .as_ref()
-                        .is_none_or(|pin| pin.precedence() < opened.pin.precedence())
+                        .is_none_or(|pin| rank(pin) < rank(&opened.pin))
                     {
                         best = Some(opened.pin);
                     }
@@ -216,6 +216,12 @@ impl Wire {
             }
         }
     }
+}
+
+/// The greatest of several valid pins counts. The last two parts only keep the order in which equal
+/// ones were sent from having a say: who can add a cookie can also put it first.
+fn rank(pin: &SessionPin) -> impl Ord + use<> {
+    (pin.precedence(), pin.expires, pin.session)
 }
 
 fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
