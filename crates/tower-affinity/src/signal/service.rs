@@ -66,7 +66,9 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let mut response = ready!(this.inner.poll(cx))?;
-        if let Some(signal) = take(response.headers_mut(), this.recorder) {
+        let said = take(response.headers_mut(), this.recorder);
+        let handler = response.extensions().get::<Signal>().copied();
+        if let Some(signal) = said.into_iter().chain(handler).max_by_key(is_end) {
             response.extensions_mut().insert(signal);
         }
         Poll::Ready(Ok(response))
@@ -80,11 +82,14 @@ fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Signal> {
     if let http::header::Entry::Occupied(entry) = headers.entry(SESSION) {
         for value in entry.remove_entry_mult().1 {
             match Signal::parse(value.as_bytes()) {
-                Some(Signal::End) => said = Some(Signal::End),
-                Some(signal) => said = said.or(Some(signal)),
+                Some(signal) => said = said.into_iter().chain([signal]).max_by_key(is_end),
                 None => recorder.signal_ignored(),
             }
         }
     }
     said
+}
+
+fn is_end(signal: &Signal) -> bool {
+    *signal == Signal::End
 }
