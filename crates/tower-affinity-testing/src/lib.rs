@@ -1,5 +1,13 @@
 //! Parts that tests of commit affinity share.
 
+mod clock;
+mod jar;
 mod mutate;
+mod readiness;
+mod rollout;
 
+pub use clock::HandClock;
+pub use jar::Jar;
 pub use mutate::mutate;
+pub use readiness::ScriptedReadiness;
+pub use rollout::{START, active, after, name, rollout, weight};
