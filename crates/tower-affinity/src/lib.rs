@@ -25,10 +25,14 @@ mod rollouts;
 
 mod affinity;
 pub mod assign;
+pub mod balance;
 #[cfg(feature = "axum")]
 mod extract;
+mod gateway_layer;
 pub mod record;
+pub mod respond;
 pub mod signal;
+pub mod tag;
 pub mod wire;
 
 /// The values and the rule, without I/O.
@@ -36,13 +40,18 @@ pub use tower_affinity_core as core;
 
 pub use self::affinity::{Affinity, AffinityBuilder, AffinityLayer, AffinityService, BuildError};
 pub use self::assign::AssignLayer;
+pub use self::balance::{GroupBalance, Groups};
 pub use self::carrier::{Carrier, CookieAttributes, CookieError, SameSite};
 pub use self::clock::SystemClock;
 #[cfg(feature = "axum")]
 pub use self::extract::MissingAffinity;
+pub use self::gateway_layer::{GatewayLayer, GatewayService};
 pub use self::keyring::{Keyring, KeyringError};
 pub use self::peer::{ClientAddr, PeerAddr};
 pub use self::problem::{OwnAnswer, Problem};
+pub use self::record::GroupMetricsLayer;
+pub use self::respond::RespondLayer;
 pub use self::rollouts::Rollouts;
 pub use self::signal::SignalLayer;
+pub use self::tag::GroupTagLayer;
 pub use self::wire::PinLayer;

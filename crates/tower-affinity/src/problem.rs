@@ -32,6 +32,8 @@ pub enum Problem {
     UpstreamError,
     /// The request cannot be forwarded as it is.
     BadRequest,
+    /// The service is put together wrongly; no more is told.
+    Internal,
 }
 
 impl Problem {
@@ -49,6 +51,8 @@ impl Problem {
             Self::UpstreamTimeout => "upstream-timeout",
             Self::UpstreamError => "upstream-error",
             Self::BadRequest => "bad-request",
+            // RFC 9457: no more is to be known than the status says
+            Self::Internal => "about:blank",
         }
     }
 
@@ -65,6 +69,7 @@ impl Problem {
             Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
             Self::BadRequest => StatusCode::BAD_REQUEST,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
@@ -82,6 +87,7 @@ impl Problem {
             Self::UpstreamTimeout => "the endpoint did not answer in time",
             Self::UpstreamError => "the endpoint could not be reached",
             Self::BadRequest => "the request cannot be served",
+            Self::Internal => "Internal Server Error",
         }
     }
 

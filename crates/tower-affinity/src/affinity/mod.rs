@@ -59,6 +59,7 @@ use tower_layer::Layer;
 pub use self::builder::{AffinityBuilder, BuildError};
 pub use self::extension::Affinity;
 use crate::assign::{Assign, AssignLayer};
+use crate::record::Recorder;
 use crate::signal::{SignalLayer, SignalService};
 use crate::wire::{PinLayer, PinService};
 
@@ -78,6 +79,11 @@ impl AffinityLayer {
     /// Collects what the layer needs: a keyring, a service and a rollout.
     pub fn builder() -> AffinityBuilder {
         AffinityBuilder::default()
+    }
+
+    /// What counts for all of it.
+    pub(crate) fn recorder(&self) -> &Recorder {
+        self.signal.as_recorder()
     }
 }
 

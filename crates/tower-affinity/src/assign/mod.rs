@@ -16,4 +16,5 @@ mod settle;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::AssignLayer;
+pub(crate) use self::refuse::MISDIRECTED;
 pub use self::service::Assign;

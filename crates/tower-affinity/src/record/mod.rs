@@ -1,6 +1,81 @@
-//! Counts and times per group, into the recorder of the `metrics` crate that the application
-//! installs.
+//! Counts and times requests per group, into the `metrics` crate.
+//!
+//! [`GroupMetricsLayer`] counts every request once, when its answer's body (or tunnel) ends or is
+//! dropped: `affinity_requests_total{group,cohort,decision,cause,code_class}`, with its duration in
+//! `affinity_request_duration_seconds{group,cohort}` and, until then, in
+//! `affinity_requests_in_flight{group}`. `code_class` is `1xx` (a tunnel) to `5xx` for a whole
+//! answer, `error` if the inner service failed or the body broke, and `client_abort` if the answer
+//! was not waited for or not taken to its end.
+//!
+//! Everything goes through a [`Recorder`], which the other layers share: what they refuse is
+//! counted there, so that the sum is the number of requests. By default it feeds the recorder that
+//! the application installs globally, whenever that is.
+//!
+//! Labels come from the rollout and from closed lists, never from a client. Alone, without an
+//! [`AssignLayer`](crate::AssignLayer) outside, group and decision are `unknown`.
+//!
+//! ```
+//! use tower::ServiceBuilder;
+//! use tower_affinity::GroupMetricsLayer;
+//!
+//! let stack = ServiceBuilder::new().layer(GroupMetricsLayer::new());
+//! # let _ = stack;
+//! ```
+//!
+//! Customised: a recorder of one's own instead of the global one, shared by all layers.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use metrics_util::debugging::DebuggingRecorder;
+//! use tower::ServiceBuilder;
+//! use tower_affinity::{AffinityLayer, GroupMetricsLayer};
+//! use tower_affinity::record::Recorder;
+//!
+//! let recorder = Recorder::new(Arc::new(DebuggingRecorder::new()));
+//! let affinity = AffinityLayer::builder().recorder(recorder.clone()); // and what else it needs
+//! let stack = ServiceBuilder::new().layer(GroupMetricsLayer::new().recorder(recorder));
+//! # let _ = (affinity, stack);
+//! ```
 
+mod body;
+mod future;
+mod names;
 mod recorder;
+mod running;
+mod series;
+mod service;
+mod source;
 
+use tower_layer::Layer;
+
+pub use self::body::MetricsBody;
+pub use self::future::ResponseFuture;
 pub use self::recorder::Recorder;
+pub use self::service::GroupMetrics;
+
+/// Counts and times requests per group; see the [module](self).
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct GroupMetricsLayer {
+    recorder: Recorder,
+}
+
+impl GroupMetricsLayer {
+    /// The layer, with the global recorder of the `metrics` crate.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What counts, shared with the other layers.
+    pub fn recorder(self, recorder: Recorder) -> Self {
+        Self { recorder }
+    }
+}
+
+impl<S> Layer<S> for GroupMetricsLayer {
+    type Service = GroupMetrics<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        GroupMetrics::new(inner, self.recorder.clone())
+    }
+}

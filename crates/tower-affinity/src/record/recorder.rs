@@ -1,43 +1,242 @@
 //! [`Recorder`]: everything that the layers count.
 
-use http::StatusCode;
-use tower_affinity_core::{Decision, Fault, KeyId};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// What counts requests and pins. Whoever ends a request counts it, once, through this.
-#[derive(Clone, Debug, Default)]
-pub struct Recorder(());
+use arc_swap::ArcSwap;
+use http::StatusCode;
+use metrics::{Counter, Key, Label};
+use tower_affinity_core::{Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, State};
+
+use super::names;
+use super::running::Running;
+use super::series::{CodeClass, Labels, Series};
+use super::source::{Kept, Source};
+use crate::Affinity;
+use crate::balance::{EndpointState, Groups};
+
+/// What counts requests and pins: a cheap handle that all layers of a stack share.
+///
+/// Whoever ends a request counts it, once, through this. Handles of the `metrics` crate are kept
+/// from their first use after the application has installed its recorder.
+#[derive(Clone, Default)]
+pub struct Recorder(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    source: Source,
+    groups: ArcSwap<Vec<Arc<Series>>>,
+    keys: ArcSwap<Vec<(KeyId, Arc<Kept<Counter>>)>>,
+    rejected: [Kept<Counter>; Cause::ALL.len()],
+    planted: Kept<Counter>,
+    claims_dropped: Kept<Counter>,
+    signals_ignored: Kept<Counter>,
+    /// Held while a table above grows or shrinks.
+    changing: Mutex<Shown>,
+}
+
+/// Groups whose gauges show something.
+#[derive(Default)]
+struct Shown {
+    rollout: BTreeSet<GroupName>,
+    endpoints: BTreeSet<GroupName>,
+}
+
+/// The labels of requests without a known group.
+const NO_GROUP: [&str; 2] = ["none", "unknown"];
 
 impl Recorder {
-    pub(crate) fn pin_verified(&self, key: &KeyId) {
-        metrics::counter!("affinity_pins_verified_total", "kid" => key.to_string()).increment(1);
+    /// Feeds `recorder` instead of the global one of the `metrics` crate, as two stacks in one
+    /// process need it.
+    #[must_use]
+    pub fn new(recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {
+        Self(Arc::new(Shared {
+            source: Source::own(recorder),
+            ..Shared::default()
+        }))
     }
 
-    pub(crate) fn pin_rejected(&self, fault: Fault) {
-        let cause = tower_affinity_core::Cause::from(fault).as_str();
-        metrics::counter!("affinity_pins_rejected_total", "cause" => cause).increment(1);
+    /// Counts a request that was answered before any decision, as by a limit.
+    pub fn early(&self, status: StatusCode) {
+        let labels = Labels {
+            kind: Some(Kind::Refused),
+            cause: Cause::Early,
+            cohort: Cohort::None,
+        };
+        self.series("none").request(labels, CodeClass::of(status));
     }
 
-    pub(crate) fn planted(&self, count: usize) {
-        metrics::counter!("affinity_pins_planted_total").increment(count as u64);
+    /// Shows a rollout: to be called with each that is published, as from
+    /// [`Rollouts::subscribe`](crate::Rollouts::subscribe). The series of groups that it does not
+    /// hold any more go to 0.
+    pub fn rollout(&self, rollout: &Rollout) {
+        let source = &self.0.source;
+        let mut shown = self.changing();
+        let present = rollout.groups().iter().map(|group| group.name().clone());
+        let gone = std::mem::replace(&mut shown.rollout, present.collect());
+        for group in gone.difference(&shown.rollout) {
+            self.show_group(group, 0, None);
+        }
+        for group in rollout.groups() {
+            self.show_group(group.name(), group.weight().get(), Some(group.state()));
+        }
+        source.set(names::REVISION, Vec::new(), rollout.revision().0 as f64);
+        let kept = self.0.groups.load();
+        let kept = kept.iter().filter(|series| {
+            let mut names = shown.rollout.iter().map(GroupName::as_str);
+            NO_GROUP.contains(&series.group()) || names.any(|name| name == series.group())
+        });
+        self.0.groups.store(Arc::new(kept.cloned().collect()));
     }
 
-    pub(crate) fn claims_dropped(&self) {
-        metrics::counter!("affinity_claims_dropped_total").increment(1);
+    /// Shows how many endpoints of each group are in which state: to be called when lists or
+    /// states have changed, or before each scrape.
+    pub fn endpoints(&self, groups: &Groups) {
+        let mut shown = self.changing();
+        let gone = std::mem::replace(&mut shown.endpoints, groups.names().into_iter().collect());
+        for group in gone.union(&shown.endpoints) {
+            let endpoints = groups.endpoints(group);
+            for state in EndpointState::ALL {
+                let count = endpoints.iter().filter(|e| e.state() == state).count();
+                let state = Label::from_static_parts("state", state.as_str());
+                let labels = vec![group_label(group), state];
+                self.0.source.set(names::ENDPOINTS, labels, count as f64);
+            }
+        }
     }
 
-    pub(crate) fn signal_ignored(&self) {
-        metrics::counter!("affinity_signals_ignored_total").increment(1);
+    pub(super) fn start(&self, affinity: Option<&Affinity>) -> Running {
+        match affinity {
+            Some(affinity) => {
+                Running::start(self.series(affinity.group()), affinity.decision().into())
+            }
+            None => Running::start(self.series("unknown"), Labels::UNKNOWN),
+        }
+    }
+
+    /// Whether an answer to this decision is told to [`Recorder::settled`].
+    pub(super) fn settles(decision: &Decision) -> bool {
+        matches!(decision.kind, Kind::Assigned | Kind::Moved)
+    }
+
+    /// A new or moved session has got an answer.
+    pub(super) fn settled(&self, decision: &Decision) {
+        match (decision.kind, decision.moved_from()) {
+            (Kind::Assigned, _) if decision.session().is_some() => {
+                self.series(decision.group_label()).assigned();
+            }
+            (Kind::Moved, Some(moved)) => {
+                let labels = vec![
+                    Label::new("from", moved.from.label().to_owned()),
+                    Label::new("to", decision.group_label().to_owned()),
+                    Label::from_static_parts("cause", decision.cause.as_str()),
+                ];
+                self.0.source.count(names::MOVES, labels);
+            }
+            _ => {}
+        }
     }
 
     pub(crate) fn refused(&self, decision: &Decision, status: StatusCode) {
-        metrics::counter!(
-            "affinity_requests_total",
-            "group" => decision.group_label().to_owned(),
-            "cohort" => decision.cohort.as_str(),
-            "decision" => decision.kind.as_str(),
-            "cause" => decision.cause.as_str(),
-            "code_class" => format!("{}xx", status.as_u16() / 100),
-        )
-        .increment(1);
+        self.series(decision.group_label())
+            .request(decision.into(), CodeClass::of(status));
+    }
+
+    pub(crate) fn wrong_group(&self, group: &GroupName) {
+        self.series(group.as_str()).wrong_group();
+    }
+
+    pub(crate) fn pin_verified(&self, key: &KeyId) {
+        let count = |handle: &Kept<Counter>| {
+            let series = || Key::from_parts(names::VERIFIED, vec![kid_label(key)]);
+            handle.with(&self.0.source, series, |counter| counter.increment(1));
+        };
+        let keys = self.0.keys.load();
+        if let Some((_, handle)) = keys.iter().find(|(known, _)| known == key) {
+            return count(handle);
+        }
+        let _shown = self.changing();
+        let mut keys = Vec::clone(&self.0.keys.load());
+        let handle = Arc::new(Kept::default());
+        count(&handle);
+        keys.push((key.clone(), handle));
+        self.0.keys.store(Arc::new(keys));
+    }
+
+    pub(crate) fn pin_rejected(&self, fault: Fault) {
+        let cause = Cause::from(fault);
+        if let Some(handle) = self.0.rejected.get(cause as usize) {
+            let cause = Label::from_static_parts("cause", cause.as_str());
+            self.count(handle, names::REJECTED, vec![cause], 1);
+        }
+    }
+
+    pub(crate) fn planted(&self, count: usize) {
+        self.count(&self.0.planted, names::PLANTED, Vec::new(), count as u64);
+    }
+
+    pub(crate) fn claims_dropped(&self) {
+        self.count(&self.0.claims_dropped, names::CLAIMS_DROPPED, Vec::new(), 1);
+    }
+
+    pub(crate) fn signal_ignored(&self) {
+        let handle = &self.0.signals_ignored;
+        self.count(handle, names::SIGNALS_IGNORED, Vec::new(), 1);
+    }
+
+    fn count(&self, handle: &Kept<Counter>, name: &'static str, labels: Vec<Label>, by: u64) {
+        let key = || Key::from_parts(name, labels);
+        handle.with(&self.0.source, key, |counter| counter.increment(by));
+    }
+
+    /// The series of a group: names come from the rollout, so there are few.
+    fn series(&self, group: &str) -> Arc<Series> {
+        let find = |groups: &[Arc<Series>]| {
+            let mut groups = groups.iter();
+            groups.find(|series| series.group() == group).cloned()
+        };
+        if let Some(series) = find(&self.0.groups.load()) {
+            return series;
+        }
+        let _shown = self.changing();
+        let mut groups = Vec::clone(&self.0.groups.load());
+        find(&groups).unwrap_or_else(|| {
+            let series = Arc::new(Series::new(group, self.0.source.clone()));
+            groups.push(Arc::clone(&series));
+            self.0.groups.store(Arc::new(groups));
+            series
+        })
+    }
+
+    fn show_group(&self, group: &GroupName, weight: u16, state: Option<&State>) {
+        let weight = f64::from(weight);
+        let source = &self.0.source;
+        source.set(names::WEIGHT, vec![group_label(group)], weight);
+        for name in State::NAMES {
+            let is_in = state.is_some_and(|state| state.name() == name);
+            let labels = vec![group_label(group), Label::from_static_parts("state", name)];
+            source.set(names::STATE, labels, f64::from(u8::from(is_in)));
+        }
+    }
+
+    fn changing(&self) -> std::sync::MutexGuard<'_, Shown> {
+        // tables are swapped whole: they are right even after another thread panicked
+        let guard = self.0.changing.lock();
+        guard.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn group_label(group: &GroupName) -> Label {
+    Label::new("group", group.as_str().to_owned())
+}
+
+fn kid_label(key: &KeyId) -> Label {
+    Label::new("kid", key.to_string())
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Recorder").field(&self.0.source).finish()
     }
 }

@@ -61,6 +61,10 @@ impl SignalLayer {
     pub fn recorder(self, recorder: Recorder) -> Self {
         Self { recorder }
     }
+
+    pub(crate) fn as_recorder(&self) -> &Recorder {
+        &self.recorder
+    }
 }
 
 impl<S> Layer<S> for SignalLayer {

@@ -1,0 +1,101 @@
+//! One group as the balancer sees it: a list of endpoints, and what outlives every list.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use tower_affinity_core::{GroupName, Timestamp};
+
+use super::endpoint::{Endpoint, EndpointState};
+
+/// One state of a group's list.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) endpoints: Vec<Arc<Endpoint>>,
+    pub(super) load: Arc<Load>,
+}
+
+/// What stays while lists come and go.
+#[derive(Debug)]
+pub(super) struct Load {
+    pub(super) name: GroupName,
+    in_flight: AtomicUsize,
+    /// `NO_LIMIT` for none.
+    limit: AtomicUsize,
+    /// Since when no endpoint is ready, in milliseconds; `READY` while one is.
+    idle_since: AtomicU64,
+}
+
+const NO_LIMIT: usize = usize::MAX;
+const READY: u64 = u64::MAX;
+
+impl Group {
+    /// Whether its checks leave it without an endpoint that could otherwise be used.
+    pub(super) fn is_failing(&self) -> bool {
+        self.load.idle_since().is_some() && self.is_usable()
+    }
+
+    /// Whether it has an endpoint that could be used if nothing were known of its health.
+    pub(super) fn is_usable(&self) -> bool {
+        self.endpoints.iter().any(|endpoint| endpoint.is_usable())
+    }
+
+    /// Notes whether an endpoint is ready, after a list or a report has changed.
+    pub(super) fn refresh(&self, now: Timestamp) {
+        let mut states = self.endpoints.iter().map(|endpoint| endpoint.state());
+        self.load
+            .refresh(states.any(|state| state == EndpointState::Ready), now);
+    }
+}
+
+impl Load {
+    pub(super) fn new(name: GroupName, now: Timestamp) -> Self {
+        Self {
+            name,
+            in_flight: AtomicUsize::new(0),
+            limit: AtomicUsize::new(NO_LIMIT),
+            idle_since: AtomicU64::new(now.as_millis()),
+        }
+    }
+
+    pub(super) fn idle_since(&self) -> Option<Timestamp> {
+        let since = self.idle_since.load(Ordering::Acquire);
+        (since != READY).then(|| Timestamp::from_millis(since))
+    }
+
+    /// Called by one thread at a time.
+    fn refresh(&self, ready: bool, now: Timestamp) {
+        if ready {
+            self.idle_since.store(READY, Ordering::Release);
+        } else if self.idle_since().is_none() {
+            self.idle_since.store(now.as_millis(), Ordering::Release);
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn limit(&self) -> Option<usize> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        (limit != NO_LIMIT).then_some(limit)
+    }
+
+    pub(super) fn set_limit(&self, limit: Option<usize>) {
+        self.limit
+            .store(limit.unwrap_or(NO_LIMIT), Ordering::Relaxed);
+    }
+
+    /// Counts one more request, unless the group is at its limit.
+    pub(super) fn enter(&self) -> bool {
+        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let has_room = before < self.limit.load(Ordering::Relaxed);
+        if !has_room {
+            self.leave();
+        }
+        has_room
+    }
+
+    pub(super) fn leave(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}

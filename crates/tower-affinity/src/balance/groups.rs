@@ -1,0 +1,229 @@
+//! [`Groups`]: the endpoints of all groups, fed by sources and read by the leaf.
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use tower_affinity_core::{Clock, GroupName, Readiness, Ready, Timestamp};
+
+use super::endpoint::{Endpoint, EndpointState, Source};
+use super::error::Unserved;
+use super::group::{Group, Load};
+use super::lease::Lease;
+use super::pick::pick;
+use crate::clock::SystemClock;
+
+/// The endpoints of all groups: a cheap handle. Sources feed it, the leaf picks from it, and the
+/// rule asks it which groups are ready.
+///
+/// It holds addresses, states and counters only; what speaks to an endpoint is the leaf's.
+#[derive(Clone)]
+pub struct Groups(Arc<Shared>);
+
+struct Shared {
+    table: ArcSwap<Table>,
+    /// Held while lists or states change, so that no change is lost to another.
+    changing: Mutex<()>,
+    clock: Arc<dyn Clock>,
+    start: Timestamp,
+}
+
+type Table = HashMap<GroupName, Arc<Group>>;
+
+/// What became of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Update {
+    /// It is in force.
+    Applied,
+    /// It was empty and the group has endpoints: these stay.
+    Held,
+}
+
+impl Groups {
+    /// No groups, with `clock` to tell since when a group is not ready.
+    #[must_use]
+    pub fn new(clock: impl Clock) -> Self {
+        Self(Arc::new(Shared {
+            table: ArcSwap::default(),
+            changing: Mutex::new(()),
+            start: clock.now(),
+            clock: Arc::new(clock),
+        }))
+    }
+
+    /// Gives `group` a new list of endpoints. Those that stay keep their counters and states.
+    ///
+    /// An empty list is what a failing source sends too: it never empties a group. Use
+    /// [`Groups::clear`] to say that no endpoint is left.
+    pub fn update(
+        &self,
+        group: &GroupName,
+        endpoints: impl IntoIterator<Item = SocketAddr>,
+    ) -> Update {
+        let endpoints: Vec<SocketAddr> = endpoints.into_iter().collect();
+        let change = self.change();
+        if endpoints.is_empty() && !self.endpoints(group).is_empty() {
+            tracing::warn!(%group, "empty list of endpoints held back");
+            return Update::Held;
+        }
+        self.publish(&change, group, endpoints);
+        Update::Applied
+    }
+
+    /// Takes all endpoints of `group` away; it stays known, with what it has in flight.
+    pub fn clear(&self, group: &GroupName) {
+        let change = self.change();
+        self.publish(&change, group, Vec::new());
+    }
+
+    /// Forgets `group`, as when it is retired. Requests in flight are finished.
+    pub fn remove(&self, group: &GroupName) {
+        let _change = self.change();
+        let mut table = Table::clone(&self.0.table.load());
+        table.remove(group);
+        self.0.table.store(Arc::new(table));
+    }
+
+    /// How many requests `group` may have in flight; `None` for any number. The limit outlives
+    /// every list, and may come before the first.
+    pub fn limit(&self, group: &GroupName, limit: Option<usize>) {
+        let change = self.change();
+        if !self.0.table.load().contains_key(group) {
+            self.publish(&change, group, Vec::new());
+        }
+        if let Some(group) = self.0.table.load().get(group) {
+            group.load.set_limit(limit);
+        }
+    }
+
+    /// Notes what `source` says about an endpoint. What is said about one that has left its group's
+    /// list in the meantime is of no use.
+    pub fn report(
+        &self,
+        group: &GroupName,
+        address: SocketAddr,
+        source: Source,
+        state: EndpointState,
+    ) {
+        let _change = self.change();
+        if let Some(group) = self.0.table.load().get(group) {
+            let mut endpoints = group.endpoints.iter();
+            if let Some(endpoint) = endpoints.find(|endpoint| endpoint.address() == address) {
+                endpoint.report(source, state);
+            }
+            group.refresh(self.0.clock.now());
+        }
+    }
+
+    /// The names of all groups, in no order.
+    #[must_use]
+    pub fn names(&self) -> Vec<GroupName> {
+        self.0.table.load().keys().cloned().collect()
+    }
+
+    /// The endpoints of `group`, in the order of its list; none if it is not known.
+    #[must_use]
+    pub fn endpoints(&self, group: &GroupName) -> Vec<Arc<Endpoint>> {
+        let table = self.0.table.load();
+        table
+            .get(group)
+            .map_or_else(Vec::new, |group| group.endpoints.clone())
+    }
+
+    /// How many requests `group` has: sent, and their body or tunnel has not ended.
+    #[must_use]
+    pub fn in_flight(&self, group: &GroupName) -> usize {
+        let table = self.0.table.load();
+        table.get(group).map_or(0, |group| group.load.in_flight())
+    }
+
+    /// How many requests `group` may have in flight; `None` for any number.
+    #[must_use]
+    pub fn max_in_flight(&self, group: &GroupName) -> Option<usize> {
+        self.0.table.load().get(group)?.load.limit()
+    }
+
+    /// A place at an endpoint of `name`.
+    pub(super) fn acquire(&self, name: &GroupName) -> Result<Lease, Unserved> {
+        let table = self.0.table.load();
+        let endpoint = table.get(name).and_then(|group| {
+            let endpoint = pick(&group.endpoints, || are_checks_doubtful(&table))?;
+            Some((group, endpoint))
+        });
+        let Some((group, endpoint)) = endpoint else {
+            return Err(Unserved::NoReadyEndpoint(name.clone()));
+        };
+        Lease::acquire(&group.load, endpoint).ok_or_else(|| Unserved::Capacity(name.clone()))
+    }
+
+    fn change(&self) -> MutexGuard<'_, ()> {
+        // the table is swapped whole: it is right even after another thread panicked
+        self.0
+            .changing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, _: &MutexGuard<'_, ()>, name: &GroupName, addresses: Vec<SocketAddr>) {
+        let mut table = Table::clone(&self.0.table.load());
+        let now = self.0.clock.now();
+        let old = table.get(name);
+        let mut seen = HashSet::new();
+        let endpoints = addresses
+            .into_iter()
+            .filter(|address| seen.insert(*address));
+        let endpoints = endpoints.map(|address| {
+            old.and_then(|old| old.endpoints.iter().find(|e| e.address() == address))
+                .map_or_else(|| Arc::new(Endpoint::new(address)), Arc::clone)
+        });
+        let group = Group {
+            endpoints: endpoints.collect(),
+            load: old.map_or_else(
+                || Arc::new(Load::new(name.clone(), now)),
+                |old| Arc::clone(&old.load),
+            ),
+        };
+        group.refresh(now);
+        table.insert(name.clone(), Arc::new(group));
+        self.0.table.store(Arc::new(table));
+    }
+}
+
+impl Readiness for Groups {
+    /// A group that is not known has not been ready since the start.
+    fn of(&self, group: &GroupName) -> Ready {
+        let table = self.0.table.load();
+        let Some(group) = table.get(group) else {
+            return Ready::No {
+                since: self.0.start,
+            };
+        };
+        match group.load.idle_since() {
+            None => Ready::Yes,
+            Some(_) if group.is_usable() && are_checks_doubtful(&table) => Ready::Yes,
+            Some(since) => Ready::No { since },
+        }
+    }
+}
+
+impl Default for Groups {
+    fn default() -> Self {
+        Self::new(SystemClock::new())
+    }
+}
+
+impl std::fmt::Debug for Groups {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Groups").field(&self.0.table.load()).finish()
+    }
+}
+
+/// Whether more than half of the groups are without a healthy endpoint: then it is the checks, or
+/// us, and not the groups.
+fn are_checks_doubtful(table: &Table) -> bool {
+    let usable = table.values().filter(|group| group.is_usable()).count();
+    let failing = table.values().filter(|group| group.is_failing()).count();
+    failing * 2 > usable
+}

@@ -1,0 +1,94 @@
+//! The future of [`GroupMetrics`](super::GroupMetrics).
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::{Response, StatusCode};
+use http_body::Body;
+use pin_project_lite::pin_project;
+
+use super::body::MetricsBody;
+use super::recorder::Recorder;
+use super::running::Running;
+use super::series::CodeClass;
+use crate::Affinity;
+use crate::balance::Lease;
+
+pin_project! {
+    /// Counts the request if it fails or is dropped; else its body does.
+    #[derive(Debug)]
+    pub struct ResponseFuture<F> {
+        #[pin]
+        inner: F,
+        running: Option<Running>,
+        settles: Option<(Recorder, Affinity)>,
+        is_head: bool,
+    }
+}
+
+impl<F> ResponseFuture<F> {
+    pub(super) fn new(
+        inner: F,
+        running: Running,
+        settles: Option<(Recorder, Affinity)>,
+        is_head: bool,
+    ) -> Self {
+        Self {
+            inner,
+            running: Some(running),
+            settles,
+            is_head,
+        }
+    }
+}
+
+impl<F, R, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+    R: Body,
+{
+    type Output = Result<Response<MetricsBody<R>>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let answer = ready!(this.inner.poll(cx));
+        let running = this.running.take();
+        let mut response = match answer {
+            Ok(response) => response,
+            Err(error) => {
+                if let Some(running) = running {
+                    running.end(CodeClass::Error);
+                }
+                return Poll::Ready(Err(error));
+            }
+        };
+        if let Some((recorder, affinity)) = this.settles.take() {
+            recorder.settled(affinity.decision());
+        }
+        let class = CodeClass::of(response.status());
+        let tunnel = response.extensions_mut().remove::<Lease>();
+        let running = match (running, tunnel) {
+            (Some(mut running), Some(lease)) => {
+                running.is_whole(class);
+                lease.hold(running);
+                None
+            }
+            (Some(running), None) if *this.is_head || has_no_body(&response) => {
+                running.end(class);
+                None
+            }
+            (running, _) => running,
+        };
+        Poll::Ready(Ok(
+            response.map(|body| MetricsBody::new(body, running, class))
+        ))
+    }
+}
+
+/// Whether nobody will ask for the body's end.
+fn has_no_body<R: Body>(response: &Response<R>) -> bool {
+    matches!(
+        response.status(),
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+    ) || response.body().is_end_stream()
+}

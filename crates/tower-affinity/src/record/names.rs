@@ -1,0 +1,68 @@
+//! The names of all metrics, with what they mean.
+
+use metrics::Unit;
+
+pub(super) const REQUESTS: &str = "affinity_requests_total";
+pub(super) const DURATION: &str = "affinity_request_duration_seconds";
+pub(super) const IN_FLIGHT: &str = "affinity_requests_in_flight";
+pub(super) const ASSIGNED: &str = "affinity_sessions_assigned_total";
+pub(super) const MOVES: &str = "affinity_moves_total";
+pub(super) const WRONG_GROUP: &str = "affinity_wrong_group_total";
+pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
+pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
+pub(super) const PLANTED: &str = "affinity_pins_planted_total";
+pub(super) const CLAIMS_DROPPED: &str = "affinity_claims_dropped_total";
+pub(super) const SIGNALS_IGNORED: &str = "affinity_signals_ignored_total";
+pub(super) const WEIGHT: &str = "affinity_group_weight";
+pub(super) const STATE: &str = "affinity_group_state";
+pub(super) const REVISION: &str = "affinity_rollout_revision";
+pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
+
+const COUNTERS: [(&str, &str); 9] = [
+    (REQUESTS, "Requests, once each, when their answer has ended"),
+    (ASSIGNED, "Sessions that were assigned to the group"),
+    (
+        MOVES,
+        "Answers that moved a session from one group to another",
+    ),
+    (
+        WRONG_GROUP,
+        "Answers of endpoints that turned out to serve another group",
+    ),
+    (VERIFIED, "Pins that were opened, by key"),
+    (REJECTED, "Pins that were not obeyed, by cause"),
+    (PLANTED, "Pins that an endpoint tried to set"),
+    (
+        CLAIMS_DROPPED,
+        "Pins that lost unknown claims because they would have been too long",
+    ),
+    (
+        SIGNALS_IGNORED,
+        "Words of the application that were not understood",
+    ),
+];
+
+const GAUGES: [(&str, &str); 5] = [
+    (IN_FLIGHT, "Requests whose answer or tunnel has not ended"),
+    (WEIGHT, "The group's relative share of new sessions"),
+    (
+        STATE,
+        "1 for the state that the group is in, 0 for the others",
+    ),
+    (REVISION, "The revision of the rollout that is in force"),
+    (ENDPOINTS, "Endpoints of the group in the state"),
+];
+
+pub(super) fn describe(recorder: &dyn metrics::Recorder) {
+    for (name, text) in COUNTERS {
+        recorder.describe_counter(name.into(), Some(Unit::Count), text.into());
+    }
+    for (name, text) in GAUGES {
+        recorder.describe_gauge(name.into(), Some(Unit::Count), text.into());
+    }
+    recorder.describe_histogram(
+        DURATION.into(),
+        Some(Unit::Seconds),
+        "From the request to the end of its answer".into(),
+    );
+}

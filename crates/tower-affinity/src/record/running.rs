@@ -1,0 +1,49 @@
+//! A request that has not ended yet.
+
+use std::sync::Arc;
+
+use super::series::{CodeClass, Labels, Series};
+use crate::clock::Stopwatch;
+
+/// Counts its request when it is dropped: as ended with `class`, or as one whose client went away.
+#[derive(Debug)]
+pub(super) struct Running {
+    series: Arc<Series>,
+    labels: Labels,
+    started: Stopwatch,
+    in_flight: bool,
+    class: Option<CodeClass>,
+}
+
+impl Running {
+    pub(super) fn start(series: Arc<Series>, labels: Labels) -> Self {
+        Self {
+            in_flight: series.enter(),
+            series,
+            labels,
+            started: Stopwatch::start(),
+            class: None,
+        }
+    }
+
+    /// All that there is to send was given out: it has not ended, but will end with `class`.
+    pub(super) fn is_whole(&mut self, class: CodeClass) {
+        self.class = Some(class);
+    }
+
+    pub(super) fn end(mut self, class: CodeClass) {
+        self.class = Some(class);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.in_flight {
+            self.series.leave();
+        }
+        let class = self.class.unwrap_or(CodeClass::ClientAbort);
+        self.series.request(self.labels, class);
+        self.series
+            .duration(self.labels.cohort, self.started.elapsed());
+    }
+}

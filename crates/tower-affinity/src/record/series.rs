@@ -1,0 +1,196 @@
+//! The series of one group: a table of handles, each filled at its first use.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use http::StatusCode;
+use metrics::{Counter, Gauge, Histogram, Key, Label};
+use tower_affinity_core::{Cause, Cohort, Decision, Kind};
+
+use super::names;
+use super::source::{Kept, Source};
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CodeClass {
+    Informational,
+    Success,
+    Redirection,
+    ClientError,
+    ServerError,
+    ClientAbort,
+    Error,
+}
+
+impl CodeClass {
+    const COUNT: usize = 7;
+
+    pub(super) fn of(status: StatusCode) -> Self {
+        match status.as_u16() {
+            ..200 => Self::Informational,
+            200..300 => Self::Success,
+            300..400 => Self::Redirection,
+            400..500 => Self::ClientError,
+            500.. => Self::ServerError,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Informational => "1xx",
+            Self::Success => "2xx",
+            Self::Redirection => "3xx",
+            Self::ClientError => "4xx",
+            Self::ServerError => "5xx",
+            Self::ClientAbort => "client_abort",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The labels of a request besides its group; without a decision its kind is `unknown`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Labels {
+    pub(super) kind: Option<Kind>,
+    pub(super) cause: Cause,
+    pub(super) cohort: Cohort,
+}
+
+impl Labels {
+    pub(super) const UNKNOWN: Self = Self {
+        kind: None,
+        cause: Cause::None,
+        cohort: Cohort::None,
+    };
+
+    /// Where these labels are in a table of [`Labels::COUNT`].
+    const fn index(self) -> usize {
+        let kind = match self.kind {
+            Some(kind) => kind as usize,
+            None => Kind::ALL.len(),
+        };
+        (kind * Cohort::ALL.len() + self.cohort as usize) * Cause::ALL.len() + self.cause as usize
+    }
+
+    const COUNT: usize = (Kind::ALL.len() + 1) * Cohort::ALL.len() * Cause::ALL.len();
+}
+
+impl From<&Decision> for Labels {
+    fn from(decision: &Decision) -> Self {
+        Self {
+            kind: Some(decision.kind),
+            cause: decision.cause,
+            cohort: decision.cohort,
+        }
+    }
+}
+
+/// The series of one group.
+pub(super) struct Series {
+    group: Arc<str>,
+    source: Source,
+    /// By [`Labels::index`], then by [`CodeClass`].
+    requests: Box<[OnceLock<Box<Classes>>]>,
+    durations: [Kept<Histogram>; Cohort::ALL.len()],
+    in_flight: Kept<Gauge>,
+    assigned: Kept<Counter>,
+    wrong_group: Kept<Counter>,
+}
+
+type Classes = [Kept<Counter>; CodeClass::COUNT];
+
+impl Series {
+    pub(super) fn new(group: &str, source: Source) -> Self {
+        Self {
+            group: group.into(),
+            source,
+            requests: std::iter::repeat_with(OnceLock::new)
+                .take(Labels::COUNT)
+                .collect(),
+            durations: Default::default(),
+            in_flight: Kept::default(),
+            assigned: Kept::default(),
+            wrong_group: Kept::default(),
+        }
+    }
+
+    pub(super) fn group(&self) -> &str {
+        &self.group
+    }
+
+    pub(super) fn request(&self, labels: Labels, class: CodeClass) {
+        let classes = self.requests.get(labels.index());
+        let classes = classes.map(|classes| classes.get_or_init(Default::default));
+        if let Some(counter) = classes.and_then(|classes| classes.get(class as usize)) {
+            let key = || self.requests_key(labels, class);
+            counter.with(&self.source, key, |counter| counter.increment(1));
+        }
+    }
+
+    pub(super) fn duration(&self, cohort: Cohort, took: Duration) {
+        if let Some(histogram) = self.durations.get(cohort as usize) {
+            let key = || {
+                let cohort = Label::from_static_parts("cohort", cohort.as_str());
+                Key::from_parts(names::DURATION, vec![self.label(), cohort])
+            };
+            histogram.with(&self.source, key, |histogram| histogram.record(took));
+        }
+    }
+
+    /// One more is in flight. `false` if there was nothing to count it: then it must not leave.
+    pub(super) fn enter(&self) -> bool {
+        self.in_flight.with(
+            &self.source,
+            || self.key(names::IN_FLIGHT),
+            |gauge| {
+                gauge.increment(1.0);
+            },
+        );
+        self.in_flight.get().is_some()
+    }
+
+    pub(super) fn leave(&self) {
+        if let Some(gauge) = self.in_flight.get() {
+            gauge.decrement(1.0);
+        }
+    }
+
+    pub(super) fn assigned(&self) {
+        let key = || self.key(names::ASSIGNED);
+        self.assigned
+            .with(&self.source, key, |counter| counter.increment(1));
+    }
+
+    pub(super) fn wrong_group(&self) {
+        let key = || self.key(names::WRONG_GROUP);
+        self.wrong_group
+            .with(&self.source, key, |counter| counter.increment(1));
+    }
+
+    fn requests_key(&self, labels: Labels, class: CodeClass) -> Key {
+        let decision = labels.kind.map_or("unknown", Kind::as_str);
+        let labels = vec![
+            self.label(),
+            Label::from_static_parts("cohort", labels.cohort.as_str()),
+            Label::from_static_parts("decision", decision),
+            Label::from_static_parts("cause", labels.cause.as_str()),
+            Label::from_static_parts("code_class", class.as_str()),
+        ];
+        Key::from_parts(names::REQUESTS, labels)
+    }
+
+    fn key(&self, name: &'static str) -> Key {
+        Key::from_parts(name, vec![self.label()])
+    }
+
+    fn label(&self) -> Label {
+        Label::new("group", Arc::clone(&self.group))
+    }
+}
+
+impl fmt::Debug for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Series").field(&self.group).finish()
+    }
+}

@@ -1,0 +1,48 @@
+//! The service of [`GroupMetricsLayer`](super::GroupMetricsLayer).
+
+use std::task::{Context, Poll};
+
+use http::{Method, Request, Response};
+use http_body::Body;
+use tower_service::Service;
+
+use super::body::MetricsBody;
+use super::future::ResponseFuture;
+use super::recorder::Recorder;
+use crate::Affinity;
+
+/// Counts and times requests per group; see the [module](super).
+#[derive(Clone, Debug)]
+pub struct GroupMetrics<S> {
+    inner: S,
+    recorder: Recorder,
+}
+
+impl<S> GroupMetrics<S> {
+    pub(super) fn new(inner: S, recorder: Recorder) -> Self {
+        Self { inner, recorder }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for GroupMetrics<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    R: Body,
+{
+    type Response = Response<MetricsBody<R>>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let affinity = request.extensions().get::<Affinity>();
+        let running = self.recorder.start(affinity);
+        let settles = affinity.filter(|affinity| Recorder::settles(affinity.decision()));
+        let settles = settles.map(|affinity| (self.recorder.clone(), affinity.clone()));
+        let is_head = request.method() == Method::HEAD;
+        ResponseFuture::new(self.inner.call(request), running, settles, is_head)
+    }
+}

@@ -1,0 +1,81 @@
+//! Which answer an error becomes.
+
+use std::error::Error;
+
+use bytes::Bytes;
+use http::Response;
+
+use super::BoxError;
+use super::fault::UpstreamFault;
+use crate::balance::Unserved;
+use crate::problem::Problem;
+
+/// What is to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    problem: Problem,
+    detail: &'static str,
+}
+
+impl Answer {
+    /// The answer to `error`: the first thing known among it and its sources decides.
+    pub(super) fn to(error: &BoxError) -> Self {
+        let error: &(dyn Error + 'static) = &**error;
+        let (mut known, mut next) = (None, Some(error));
+        while let (None, Some(error)) = (known, next) {
+            let unserved = error.downcast_ref().map(Self::unserved);
+            known = unserved.or_else(|| error.downcast_ref().map(Self::upstream));
+            next = error.source();
+        }
+        let answer = known.unwrap_or(Self {
+            problem: Problem::UpstreamError,
+            detail: "the request could not be served; whether it was carried out is not known",
+        });
+        tracing::debug!(error, problem = answer.problem.kind(), "request failed");
+        answer
+    }
+
+    pub(super) fn response<R: From<Bytes>>(self) -> Response<R> {
+        self.problem.response(self.detail)
+    }
+
+    fn unserved(unserved: &Unserved) -> Self {
+        let (problem, detail) = match unserved {
+            Unserved::NoDecision => (
+                Problem::Internal,
+                "the service is not set up as it should be",
+            ),
+            Unserved::NoReadyEndpoint(_) => (
+                Problem::NoReadyEndpoint,
+                "the commit of this session has no ready endpoint at the moment; try again",
+            ),
+            Unserved::Capacity(_) => (
+                Problem::Capacity,
+                "the commit of this session has no room at the moment; try again",
+            ),
+            Unserved::WrongGroup(_) => (
+                Problem::WrongGroup,
+                "the request reached another commit than that of the session; try again",
+            ),
+        };
+        Self { problem, detail }
+    }
+
+    fn upstream(fault: &UpstreamFault) -> Self {
+        let (problem, detail) = match fault {
+            UpstreamFault::Timeout => (
+                Problem::UpstreamTimeout,
+                "the endpoint did not answer in time; whether it carried out the request is not known",
+            ),
+            UpstreamFault::Connect => (
+                Problem::UpstreamError,
+                "the endpoint could not be reached; the request was not carried out",
+            ),
+            UpstreamFault::Closed => (
+                Problem::UpstreamError,
+                "the endpoint broke off; whether it carried out the request is not known",
+            ),
+        };
+        Self { problem, detail }
+    }
+}

@@ -1,0 +1,18 @@
+//! What can go wrong with an endpoint, for leaves to say.
+
+use thiserror::Error;
+
+/// What went wrong with an endpoint. A leaf gives it as its error, or as a source of it.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UpstreamFault {
+    /// It did not answer in time.
+    #[error("the endpoint did not answer in time")]
+    Timeout,
+    /// It could not be reached, also not in time.
+    #[error("the endpoint could not be reached")]
+    Connect,
+    /// It broke off before an answer.
+    #[error("the endpoint closed the connection before it answered")]
+    Closed,
+}

@@ -1,0 +1,63 @@
+//! The future of [`Respond`](super::Respond).
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::Response;
+use pin_project_lite::pin_project;
+
+use super::BoxError;
+use super::answer::Answer;
+
+pin_project! {
+    /// Waits for an answer or an error that becomes one.
+    #[derive(Debug)]
+    pub struct ResponseFuture<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    #[derive(Debug)]
+    enum State<F> {
+        Inner { #[pin] inner: F },
+        Failed { answer: Answer },
+    }
+}
+
+impl<F> ResponseFuture<F> {
+    pub(super) fn inner(inner: F) -> Self {
+        Self {
+            state: State::Inner { inner },
+        }
+    }
+
+    pub(super) fn failed(answer: Answer) -> Self {
+        Self {
+            state: State::Failed { answer },
+        }
+    }
+}
+
+impl<F, R, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+    R: From<Bytes>,
+    E: Into<BoxError>,
+{
+    type Output = Result<Response<R>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Ok(match self.project().state.project() {
+            StateProj::Inner { inner } => match ready!(inner.poll(cx)) {
+                Ok(response) => response,
+                Err(error) => Answer::to(&error.into()).response(),
+            },
+            StateProj::Failed { answer } => answer.response(),
+        }))
+    }
+}

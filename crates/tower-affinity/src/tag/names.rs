@@ -1,0 +1,67 @@
+//! The headers between us and an endpoint.
+
+use bytes::Bytes;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::Affinity;
+
+const GROUP: HeaderName = HeaderName::from_static("affinity-group");
+const SESSION: HeaderName = HeaderName::from_static("affinity-session");
+const DECISION: HeaderName = HeaderName::from_static("affinity-decision");
+const MOVED_FROM: HeaderName = HeaderName::from_static("affinity-moved-from");
+
+/// What other layers read on an answer, and remove themselves.
+const READ_OUTSIDE: [&str; 3] = ["affinity-session", "affinity-outcome", "affinity-pin"];
+
+/// Whether a header or trailer has one of our names: it begins with `affinity-`, or would if its
+/// underscores were hyphens.
+#[must_use]
+pub fn is_ours(name: &HeaderName) -> bool {
+    let rest = name.as_str().strip_prefix("affinity");
+    rest.is_some_and(|rest| rest.starts_with(['-', '_']))
+}
+
+/// Removes what a client sent under our names, duplicates included.
+pub(super) fn remove_spoofed(headers: &mut HeaderMap) {
+    remove(headers, is_ours);
+}
+
+/// Removes what an endpoint sent under our names, but for what is read outside of here.
+pub(super) fn remove_answered(headers: &mut HeaderMap) {
+    remove(headers, |name| {
+        is_ours(name) && !READ_OUTSIDE.contains(&name.as_str())
+    });
+}
+
+fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> bool) {
+    let found: Vec<HeaderName> = headers.keys().filter(|n| unwanted(n)).cloned().collect();
+    for name in found {
+        headers.remove(name);
+    }
+}
+
+/// Sets our headers, once each.
+pub(super) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
+    let decision = affinity.decision();
+    insert(headers, GROUP, affinity.group().to_owned());
+    if let Some(session) = affinity.session() {
+        insert(headers, SESSION, session.to_string());
+    }
+    let (kind, cause) = (decision.kind.as_str(), decision.cause.as_str());
+    insert(headers, DECISION, format!("{kind}; cause={cause}"));
+    if let Some(moved) = affinity.moved_from() {
+        let (from, at, cause) = (moved.from.label(), moved.at.as_secs(), moved.cause.as_str());
+        insert(
+            headers,
+            MOVED_FROM,
+            format!("{from}; at={at}; cause={cause}"),
+        );
+    }
+}
+
+fn insert(headers: &mut HeaderMap, name: HeaderName, text: String) {
+    // names of groups, ids and words of ours are always visible ASCII
+    if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(text)) {
+        headers.insert(name, value);
+    }
+}

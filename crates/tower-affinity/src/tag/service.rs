@@ -1,0 +1,43 @@
+//! The service of [`GroupTagLayer`](super::GroupTagLayer).
+
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use tower_service::Service;
+
+use super::future::ResponseFuture;
+use super::names;
+use crate::Affinity;
+
+/// Names the group to the endpoint and removes spoofed names; see the [module](super).
+#[derive(Clone, Debug)]
+pub struct GroupTag<S> {
+    inner: S,
+}
+
+impl<S> GroupTag<S> {
+    pub(super) fn new(inner: S) -> Self {
+        Self { inner }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for GroupTag<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        names::remove_spoofed(request.headers_mut());
+        if let Some(affinity) = request.extensions().get::<Affinity>().cloned() {
+            names::set(request.headers_mut(), &affinity);
+        }
+        ResponseFuture::new(self.inner.call(request))
+    }
+}
