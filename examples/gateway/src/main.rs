@@ -1,8 +1,55 @@
 //! The commit affinity gateway: one verb, one module.
 
+mod check;
 #[cfg(test)]
 mod demo;
-#[cfg(test)]
 mod key;
+mod keys;
+mod pin;
+mod rollout;
 
-fn main() {}
+// What the verbs share.
+mod admin;
+mod exit;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use self::{check::Check, keys::Keys, pin::Pin, rollout::Rollout};
+
+/// Routes each session to the commit on which it began
+#[derive(Debug, Parser)]
+#[command(name = "gateway", version)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Check(Check),
+    Rollout(Rollout),
+    Pin(Pin),
+    Keys(Keys),
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().verb {
+        Verb::Check(check) => check.run(),
+        Verb::Rollout(rollout) => rollout.run(),
+        Verb::Pin(pin) => pin.run(),
+        Verb::Keys(keys) => keys.run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_verbs_are_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,60 @@
+//! The admin side of a running gateway, as a client sees it.
+//!
+//! `place` and `token` say where it is and what it wants to see, `call` what is asked of it,
+//! `client` asks, and `answer` reads what comes back.
+
+mod answer;
+mod call;
+mod client;
+mod place;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(crate) use self::answer::Answer;
+pub(crate) use self::call::Call;
+use self::client::{Client, Limits};
+use self::place::Place;
+use crate::exit::Failure;
+
+/// Where the admin side is, and the token.
+#[derive(Args, Debug)]
+#[command(after_help = TOKEN_HELP)]
+pub(crate) struct Admin {
+    /// The admin side's address; give it again for others, which are tried in this order
+    #[arg(
+        long = "admin",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:9090",
+        global = true
+    )]
+    places: Vec<Place>,
+    /// The file with the admin token [default: admin.token]
+    #[arg(long, value_name = "FILE", global = true)]
+    token_file: Option<PathBuf>,
+}
+
+impl Admin {
+    /// Asks the first admin side that answers.
+    pub(crate) fn ask(&self, call: &Call) -> Result<Answer, Failure> {
+        let variable = std::env::var(token::VARIABLE).ok();
+        let token = token::find(variable, self.token_file.as_deref(), token::FILE.as_ref())?;
+        let client = Client::new(self.places.clone(), token, Limits::default());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(client.ask(call))
+    }
+}
+
+const TOKEN_HELP: &str = "\
+The admin token is taken from the environment variable AFFINITY_ADMIN_TOKEN, else from --token-file,
+else from admin.token in the working directory. The gateway makes that file beside its configuration,
+unless listen.admin_token_file names another one.
+
+Exit codes: 0 done, 1 failed, 2 bad usage, 3 timed out, 4 refused by a rule.";

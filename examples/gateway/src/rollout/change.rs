@@ -1,0 +1,111 @@
+//! From a verb's arguments to what is asked of the admin side.
+
+use http::Method;
+use serde_json::{Map, Value, json};
+use tower_affinity::core::GroupName;
+
+use super::verb::{Abort, Named, Register, Retire, Seen, Verb, Weights};
+use crate::{
+    admin::Call,
+    exit::{Exit, Failure},
+};
+
+/// A change to ask for.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) call: Call,
+    /// The group that it is about; its new state is told.
+    pub(super) group: Option<GroupName>,
+}
+
+impl Verb {
+    /// The change that the verb asks for; `None` if it only looks.
+    pub(super) fn change(&self) -> Result<Option<Change>, Failure> {
+        Ok(Some(match self {
+            Self::Show => return Ok(None),
+            Self::Register(register) => register.change(),
+            Self::Weights(weights) => weights.change()?,
+            Self::Promote(named) => named.change("promote"),
+            Self::Drain(named) => named.change("drain"),
+            Self::Abort(abort) => abort.change(),
+            Self::Restore(named) => named.change("restore"),
+            Self::Retire(retire) => retire.change(),
+        }))
+    }
+}
+
+impl Register {
+    fn change(&self) -> Change {
+        let body = json!({
+            "name": self.group.as_str(),
+            "endpoints": self.endpoints,
+            "weight": self.weight.get(),
+        });
+        let call = Call::change(Method::POST, "/v1/groups", &body);
+        Change {
+            call: call.if_match(self.seen.if_match),
+            group: Some(self.group.clone()),
+        }
+    }
+}
+
+impl Weights {
+    fn change(&self) -> Result<Change, Failure> {
+        let mut body = Map::new();
+        for share in &self.weights {
+            let weight = Value::from(share.weight.get());
+            if body.insert(share.group.to_string(), weight).is_some() {
+                let group = &share.group;
+                let detail = format!("{group} has two weights; accepted: one for each group");
+                return Err(Failure::new(Exit::Usage, "usage", detail));
+            }
+        }
+        let call = Call::change(Method::PUT, "/v1/rollout/weights", &body.into());
+        Ok(Change {
+            call: call.if_match(self.seen.if_match),
+            group: None,
+        })
+    }
+}
+
+impl Named {
+    fn change(&self, verb: &str) -> Change {
+        of_group(&self.group, verb, &json!({}), &self.seen)
+    }
+}
+
+impl Abort {
+    fn change(&self) -> Change {
+        // what is null is decided by the gateway
+        let body = json!({
+            "to": self.to.as_ref().map(GroupName::as_str),
+            "policy": self.policy,
+            "within": self.within.map(|within| humantime::format_duration(within).to_string()),
+            "force": self.force,
+        });
+        let Change { call, group } = of_group(&self.group, "abort", &body, &self.seen);
+        Change {
+            call: call.idempotent(),
+            group,
+        }
+    }
+}
+
+impl Retire {
+    fn change(&self) -> Change {
+        of_group(
+            &self.group,
+            "retire",
+            &json!({ "force": self.force }),
+            &self.seen,
+        )
+    }
+}
+
+fn of_group(group: &GroupName, verb: &str, body: &Value, seen: &Seen) -> Change {
+    let call = Call::change(Method::POST, &format!("/v1/groups/{group}/{verb}"), body);
+    Change {
+        call: call.if_match(seen.if_match),
+        group: Some(group.clone()),
+    }
+}

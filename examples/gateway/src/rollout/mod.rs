@@ -1,0 +1,55 @@
+//! `gateway rollout`: shows and changes the rollout of a running gateway.
+//!
+//! `verb` holds the arguments, `change` what they ask of the admin side, `view` what it answers,
+//! `show` and `told` how people read that.
+
+mod change;
+mod show;
+mod told;
+mod verb;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use self::verb::Verb;
+use crate::{
+    admin::{Admin, Call},
+    exit::{Failure, conclude},
+    output::say,
+};
+
+/// Show and change the rollout of a running gateway
+#[derive(Args, Debug)]
+pub(crate) struct Rollout {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    admin: Admin,
+    /// Print the admin side's JSON on stdout; errors as JSON on stderr
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl Rollout {
+    pub(crate) fn run(self) -> ExitCode {
+        conclude(self.json, self.perform())
+    }
+
+    fn perform(&self) -> Result<(), Failure> {
+        let change = self.verb.change()?;
+        let look = Call::get("/v1/rollout");
+        let call = change.as_ref().map_or(&look, |change| &change.call);
+        let answer = self.admin.ask(call)?;
+        let text = match change {
+            _ if self.json => answer.text().to_owned(),
+            None => show::table(&answer.read()?),
+            Some(change) => told::changed(change.group.as_ref(), &answer.read()?),
+        };
+        Ok(say(&text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

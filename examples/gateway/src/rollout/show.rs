@@ -1,0 +1,48 @@
+//! The table of `gateway rollout show`.
+
+use super::view::{GroupView, RolloutView};
+use crate::output::{aligned, printable};
+
+const COLUMNS: [&str; 7] = [
+    "GROUP",
+    "STATE",
+    "WEIGHT",
+    "SHARE",
+    "ENDPOINTS",
+    "IN-FLIGHT",
+    "NOTES",
+];
+
+/// The revision, and a row for each group.
+pub(super) fn table(rollout: &RolloutView) -> String {
+    let total = rollout.total();
+    let mut rows = vec![COLUMNS.map(str::to_owned)];
+    rows.extend(rollout.groups.iter().map(|group| row(group, total)));
+    format!("revision {}\n{}", rollout.revision, aligned(&rows))
+}
+
+fn row(group: &GroupView, total: u64) -> [String; 7] {
+    [
+        printable(&group.name),
+        printable(&group.state),
+        group.weight.to_string(),
+        share(group, total),
+        format!("{}/{}", group.ready(), group.endpoints.len()),
+        group.in_flight.to_string(),
+        printable(&group.notes()),
+    ]
+}
+
+/// How many of new sessions a group gets, by weight alone.
+fn share(group: &GroupView, total: u64) -> String {
+    if !group.is_active() || total == 0 {
+        return "-".to_owned();
+    }
+    let tenths = (group.weight * 1_000 + total / 2) / total;
+    match (tenths / 10, tenths % 10) {
+        (0, 0) if group.weight > 0 => "<0.1%".to_owned(),
+        (100, 0) if group.weight < total => ">99.9%".to_owned(),
+        (whole, 0) => format!("{whole}%"),
+        (whole, tenth) => format!("{whole}.{tenth}%"),
+    }
+}

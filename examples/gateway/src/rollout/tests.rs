@@ -1,0 +1,264 @@
+//! Arguments in, questions out; answers in, text out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use clap::Parser;
+use serde_json::{Value, json};
+
+use super::{Rollout, show, told, view::RolloutView};
+use crate::exit::{Exit, Failure};
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    rollout: Rollout,
+}
+
+fn parse(line: &str) -> Result<Rollout, clap::Error> {
+    let words = std::iter::once("rollout").chain(line.split_whitespace());
+    Cli::try_parse_from(words).map(|cli| cli.rollout)
+}
+
+/// The call as text: method, path, the revision that is expected, body.
+fn asked(line: &str) -> Result<String, Failure> {
+    let rollout = parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    let change = rollout.verb.change()?.expect("it changes something");
+    Ok(change.call.to_string())
+}
+
+#[test]
+fn each_verb_asks_for_its_change() {
+    for (line, expected) in [
+        (
+            "register c3d4e5f --endpoint 127.0.0.1:7003 --endpoint [::1]:7004 --weight 10",
+            r#"POST /v1/groups {"endpoints":["127.0.0.1:7003","[::1]:7004"],"name":"c3d4e5f","weight":10}"#,
+        ),
+        (
+            "register c3d4e5f --endpoint 127.0.0.1:7003 127.0.0.1:7004",
+            r#"POST /v1/groups {"endpoints":["127.0.0.1:7003","127.0.0.1:7004"],"name":"c3d4e5f","weight":0}"#,
+        ),
+        (
+            "weights 9f1c2ab=50 c3d4e5f=0 --if-match 41",
+            r#"PUT /v1/rollout/weights if 41 {"9f1c2ab":50,"c3d4e5f":0}"#,
+        ),
+        (
+            "promote c3d4e5f --if-match 7",
+            "POST /v1/groups/c3d4e5f/promote if 7 {}",
+        ),
+        ("drain c3d4e5f", "POST /v1/groups/c3d4e5f/drain {}"),
+        ("restore sha256:ab", "POST /v1/groups/sha256:ab/restore {}"),
+        (
+            "abort c3d4e5f",
+            r#"POST /v1/groups/c3d4e5f/abort {"force":false,"policy":null,"to":null,"within":null}"#,
+        ),
+        (
+            "abort c3d4e5f --to 9f1c2ab --policy stay --within 90s --force",
+            r#"POST /v1/groups/c3d4e5f/abort {"force":true,"policy":"stay","to":"9f1c2ab","within":"1m 30s"}"#,
+        ),
+        (
+            "retire c3d4e5f",
+            r#"POST /v1/groups/c3d4e5f/retire {"force":false}"#,
+        ),
+        (
+            "retire c3d4e5f --force",
+            r#"POST /v1/groups/c3d4e5f/retire {"force":true}"#,
+        ),
+    ] {
+        assert_eq!(asked(line).unwrap(), expected, "for {line}");
+    }
+}
+
+#[test]
+fn bad_usage_exits_2_and_says_what_is_accepted() {
+    for (line, accepted) in [
+        ("", "Usage"),
+        ("shake", "unrecognized subcommand"),
+        ("weights", "GROUP=N"),
+        ("weights c3d4e5f", "accepted: GROUP=N, such as c3d4e5f=10"),
+        ("weights c3d4e5f=", "an integer from 0 to 10000"),
+        ("weights c3d4e5f=-1", "an integer from 0 to 10000"),
+        ("weights c3d4e5f=+1", "an integer from 0 to 10000"),
+        ("weights c3d4e5f=1.5", "an integer from 0 to 10000"),
+        ("weights c3d4e5f=10001", "an integer from 0 to 10000"),
+        (
+            "weights c3d4e5f=99999999999999999999",
+            "an integer from 0 to 10000",
+        ),
+        ("weights =1", "1 to 128 of"),
+        ("weights none=1", "1 to 128 of"),
+        ("drain ../../v1", "1 to 128 of"),
+        ("drain", "<GROUP>"),
+        ("drain a --force", "--force"),
+        ("register a", "--endpoint"),
+        ("register a --endpoint localhost:7001", "--endpoint"),
+        ("register a --endpoint 127.0.0.1", "--endpoint"),
+        ("abort a --policy leave", "possible values: move, stay, end"),
+        ("abort a --within soon", "--within"),
+        ("promote a --if-match new", "--if-match"),
+        ("show --admin https://127.0.0.1:9090", "http://HOST:PORT"),
+    ] {
+        let error = parse(line).expect_err(line);
+        assert_eq!(error.exit_code(), 2, "for {line:?}");
+        let message = error.to_string();
+        assert!(message.contains(accepted), "{line:?} was told: {message}");
+    }
+}
+
+#[test]
+fn a_group_with_two_weights_is_bad_usage() {
+    let failure = asked("weights a=1 b=2 a=3").unwrap_err();
+    assert_eq!(failure.exit, Exit::Usage);
+    assert_eq!(
+        failure.problem.detail,
+        "a has two weights; accepted: one for each group"
+    );
+}
+
+#[test]
+fn shared_options_go_before_and_after_the_verb() {
+    for line in [
+        "--json --admin http://127.0.0.1:1 show",
+        "show --json --admin http://127.0.0.1:1",
+    ] {
+        assert!(parse(line).unwrap().json, "for {line}");
+    }
+}
+
+fn group(name: &str, state: &str, weight: u64, endpoints: &[&str], more: &Value) -> Value {
+    let endpoints: Vec<_> = endpoints
+        .iter()
+        .map(|state| json!({ "address": "127.0.0.1:1", "state": state, "in_flight": 1 }))
+        .collect();
+    let mut group = json!({
+        "name": name, "generation": 1, "state": state, "weight": weight, "stable": false,
+        "in_flight": endpoints.len(), "endpoints": endpoints,
+    });
+    group
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    group
+}
+
+fn rollout(groups: &[Value]) -> Value {
+    json!({
+        "revision": 42, "step_revision": 42, "draw_revision": 40, "stable": "9f1c2ab",
+        "former_stable": [], "groups": groups,
+    })
+}
+
+fn shown(groups: &[Value]) -> String {
+    let view: RolloutView = serde_json::from_value(rollout(groups)).unwrap();
+    show::table(&view)
+}
+
+#[test]
+fn the_table_has_a_row_for_each_group() {
+    let groups = [
+        group(
+            "9f1c2ab",
+            "active",
+            2,
+            &["ready", "unhealthy"],
+            &json!({ "stable": true }),
+        ),
+        group("c3d4e5f", "active", 1, &["unhealthy"], &json!({})),
+        group(
+            "release-with-a-long-name",
+            "draining",
+            0,
+            &["ready"],
+            &json!({
+                "draining_since": 0, "drained_by": 14_400,
+            }),
+        ),
+        group(
+            "a1b2c3d",
+            "aborted",
+            0,
+            &["ready"],
+            &json!({
+                "abort": { "target": "9f1c2ab", "policy": "stay", "at": 0, "until": 600 },
+            }),
+        ),
+        group(
+            "0ddba11",
+            "aborted",
+            0,
+            &[],
+            &json!({
+                "abort": { "target": "9f1c2ab", "policy": "move", "at": 0 },
+            }),
+        ),
+        group(
+            "next",
+            "staged",
+            0,
+            &["ready", "ready", "ready"],
+            &json!({}),
+        ),
+    ];
+    assert_eq!(
+        shown(&groups),
+        "\
+revision 42
+GROUP                     STATE     WEIGHT  SHARE  ENDPOINTS  IN-FLIGHT  NOTES
+9f1c2ab                   active    2       66.7%  1/2        2          stable
+c3d4e5f                   active    1       33.3%  0/1        1          no ready endpoint
+release-with-a-long-name  draining  0       -      1/1        1          until 1970-01-01T04:00:00Z
+a1b2c3d                   aborted   0       -      1/1        1          to 9f1c2ab (stay until 1970-01-01T00:10:00Z)
+0ddba11                   aborted   0       -      0/0        0          to 9f1c2ab (move)
+next                      staged    0       -      3/3        3"
+    );
+}
+
+#[test]
+fn a_share_is_never_rounded_to_all_or_none() {
+    let groups = [("a", 9_999), ("b", 1), ("c", 0)]
+        .map(|(name, weight)| group(name, "active", weight, &["ready"], &json!({})));
+    let shown = shown(&groups);
+    let shares: Vec<_> = shown
+        .lines()
+        .skip(2)
+        .filter_map(|l| l.split_whitespace().nth(3))
+        .collect();
+    assert_eq!(shares, [">99.9%", "<0.1%", "0%"]);
+}
+
+#[test]
+fn a_change_is_told_with_revisions_weights_and_the_named_group() {
+    let groups = [
+        group(
+            "9f1c2ab",
+            "active",
+            100,
+            &["ready"],
+            &json!({ "stable": true }),
+        ),
+        group(
+            "c3d4e5f",
+            "aborted",
+            0,
+            &["ready"],
+            &json!({
+                "abort": { "target": "9f1c2ab", "policy": "move", "at": 0 },
+            }),
+        ),
+    ];
+    let mut accepted = json!({
+        "before": 41, "revision": 42, "held": "all", "changed": true, "rollout": rollout(&groups),
+    });
+    let told = |accepted: &Value| {
+        let named = "c3d4e5f".parse().unwrap();
+        told::changed(
+            Some(&named),
+            &serde_json::from_value(accepted.clone()).unwrap(),
+        )
+    };
+    let state = "weights 9f1c2ab=100\nc3d4e5f is aborted, to 9f1c2ab (move)";
+    assert_eq!(told(&accepted), format!("revision 41 -> 42\n{state}"));
+    accepted["changed"] = json!(false);
+    assert_eq!(
+        told(&accepted),
+        format!("revision 42: nothing to change\n{state}")
+    );
+}

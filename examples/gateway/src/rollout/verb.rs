@@ -1,0 +1,148 @@
+//! The verbs of a rollout with their arguments.
+
+use std::{net::SocketAddr, str::FromStr, time::Duration};
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
+use thiserror::Error;
+use tower_affinity::core::{GroupName, Weight};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Print all groups with their states, weights and endpoints
+    Show,
+    /// Make a group known: staged, or with a weight active
+    Register(Register),
+    /// Give groups new weights; the others keep theirs
+    Weights(Weights),
+    /// Make a group stable with all the weight; the others drain
+    Promote(Named),
+    /// End new sessions for a group, its weight goes to the stable one; its sessions stay
+    Drain(Named),
+    /// Take a group out of use at once; its sessions move to another one
+    Abort(Abort),
+    /// Bring an aborted or retired group back as staged
+    Restore(Named),
+    /// Declare the endpoints of a drained group gone
+    Retire(Retire),
+}
+
+/// The state on which a change was decided.
+#[derive(Args, Debug)]
+pub(super) struct Seen {
+    /// Only if the rollout has this revision, as `show` prints it (an abort ignores it)
+    #[arg(long, value_name = "REVISION")]
+    pub(super) if_match: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Register {
+    /// The group's name: the commit, an image digest or a build id
+    #[arg(value_name = "GROUP")]
+    pub(super) group: GroupName,
+    /// The addresses of its endpoints
+    #[arg(long = "endpoint", value_name = "ADDR", required = true, num_args = 1..)]
+    pub(super) endpoints: Vec<SocketAddr>,
+    /// Its share of new sessions, 0 to 10000, relative to the others
+    #[arg(long, value_name = "N", default_value = "0", value_parser = weight)]
+    pub(super) weight: Weight,
+    #[command(flatten)]
+    pub(super) seen: Seen,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Weights {
+    /// A group and its weight, 0 to 10000, such as c3d4e5f=10
+    #[arg(value_name = "GROUP=N", required = true)]
+    pub(super) weights: Vec<Share>,
+    #[command(flatten)]
+    pub(super) seen: Seen,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The group's name
+    #[arg(value_name = "GROUP")]
+    pub(super) group: GroupName,
+    #[command(flatten)]
+    pub(super) seen: Seen,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Abort {
+    /// The group's name
+    #[arg(value_name = "GROUP")]
+    pub(super) group: GroupName,
+    /// Where its sessions go [default: the stable group, or the last one that was stable]
+    #[arg(long, value_name = "GROUP")]
+    pub(super) to: Option<GroupName>,
+    /// What happens to its sessions [default: rollback.policy of the configuration]
+    #[arg(long, value_enum)]
+    pub(super) policy: Option<Policy>,
+    /// How long sessions may stay, such as 10m [default: rollback.within of the configuration]
+    #[arg(long, value_name = "DUR", value_parser = humantime::parse_duration)]
+    pub(super) within: Option<Duration>,
+    /// Do it even if the target has no ready endpoint
+    #[arg(long)]
+    pub(super) force: bool,
+    #[command(flatten)]
+    pub(super) seen: Seen,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Retire {
+    /// The group's name
+    #[arg(value_name = "GROUP")]
+    pub(super) group: GroupName,
+    /// Do it even if the group is not drained; what is left of its sessions moves
+    #[arg(long)]
+    pub(super) force: bool,
+    #[command(flatten)]
+    pub(super) seen: Seen,
+}
+
+/// What happens to the sessions of an aborted group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Policy {
+    /// Each moves once, with its next request
+    Move,
+    /// They stay until the deadline, then they move
+    Stay,
+    /// Each is ended with its next request
+    End,
+}
+
+/// `GROUP=N`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) group: GroupName,
+    pub(super) weight: Weight,
+}
+
+#[derive(Debug, Error)]
+pub(super) enum InvalidShare {
+    #[error("accepted: GROUP=N, such as c3d4e5f=10")]
+    Form,
+    #[error(transparent)]
+    Name(#[from] tower_affinity::core::InvalidName),
+    #[error(transparent)]
+    Weight(#[from] tower_affinity::core::InvalidWeight),
+}
+
+impl FromStr for Share {
+    type Err = InvalidShare;
+
+    fn from_str(text: &str) -> Result<Self, InvalidShare> {
+        let (group, number) = text.split_once('=').ok_or(InvalidShare::Form)?;
+        let (group, weight) = (group.parse()?, weight(number)?);
+        Ok(Self { group, weight })
+    }
+}
+
+fn weight(text: &str) -> Result<Weight, tower_affinity::core::InvalidWeight> {
+    // a number accepts a sign, a weight has none
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits);
+    Weight::new(number.unwrap_or(u64::MAX))
+}

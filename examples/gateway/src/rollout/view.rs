@@ -1,0 +1,107 @@
+//! What the admin side says of a rollout, as far as people read it.
+
+use std::fmt::Write;
+
+use serde::Deserialize;
+
+use crate::output::instant;
+
+/// The whole rollout.
+#[derive(Debug, Deserialize)]
+pub(super) struct RolloutView {
+    pub(super) revision: u64,
+    pub(super) groups: Vec<GroupView>,
+}
+
+/// One group. Times are seconds since the Unix epoch.
+#[derive(Debug, Deserialize)]
+pub(super) struct GroupView {
+    pub(super) name: String,
+    pub(super) state: String,
+    pub(super) weight: u64,
+    pub(super) stable: bool,
+    pub(super) endpoints: Vec<EndpointView>,
+    pub(super) in_flight: u64,
+    drained_by: Option<u64>,
+    abort: Option<AbortView>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct EndpointView {
+    state: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct AbortView {
+    target: String,
+    policy: String,
+    until: Option<u64>,
+}
+
+/// The answer to an accepted change.
+#[derive(Debug, Deserialize)]
+pub(super) struct Accepted {
+    /// The revision before.
+    pub(super) before: Option<u64>,
+    /// The revision since.
+    pub(super) revision: u64,
+    pub(super) changed: bool,
+    pub(super) rollout: RolloutView,
+}
+
+impl RolloutView {
+    /// The sum of all weights that count.
+    pub(super) fn total(&self) -> u64 {
+        self.groups
+            .iter()
+            .filter(|group| group.is_active())
+            .map(|group| group.weight)
+            .sum()
+    }
+}
+
+impl GroupView {
+    /// Whether new sessions can be drawn to it.
+    pub(super) fn is_active(&self) -> bool {
+        self.state == "active"
+    }
+
+    /// How many endpoints take requests.
+    pub(super) fn ready(&self) -> usize {
+        self.endpoints
+            .iter()
+            .filter(|endpoint| endpoint.state == "ready")
+            .count()
+    }
+
+    /// What the columns do not say.
+    pub(super) fn notes(&self) -> String {
+        let mut notes = Vec::new();
+        if self.stable {
+            notes.push("stable".to_owned());
+        }
+        if let Some(by) = self.drained_by {
+            notes.push(format!("until {}", instant(by)));
+        }
+        if let Some(abort) = &self.abort {
+            notes.push(abort.note());
+        }
+        let serves = matches!(self.state.as_str(), "active" | "draining");
+        if serves && self.ready() == 0 {
+            notes.push("no ready endpoint".to_owned());
+        }
+        notes.join(", ")
+    }
+}
+
+impl AbortView {
+    fn note(&self) -> String {
+        let mut note = format!("to {} ({}", self.target, self.policy);
+        if let Some(until) = self.until {
+            // writing into a string cannot fail
+            let _ = write!(note, " until {}", instant(until));
+        }
+        note.push(')');
+        note
+    }
+}
