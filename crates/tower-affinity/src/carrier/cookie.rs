@@ -3,6 +3,7 @@
 //! No jar: a jar keeps the last of several cookies with one name. One scan of the raw bytes finds
 //! the candidates; only these go through the parser.
 
+use bytes::Bytes;
 use cookie::Cookie;
 use http::header::{COOKIE, Entry, HeaderMap, HeaderValue, SET_COOKIE};
 
@@ -16,7 +17,7 @@ pub(crate) fn candidates<'a>(
     headers
         .get_all(COOKIE)
         .iter()
-        .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
+        .flat_map(|line| pairs(line.as_bytes()))
         .filter(|pair| is_ours(pair, names))
         .map(|pair| {
             let pair = std::str::from_utf8(pair).ok()?;
@@ -29,11 +30,7 @@ pub(crate) fn remove(headers: &mut HeaderMap, names: &[Box<str>]) {
     let Entry::Occupied(mut entry) = headers.entry(COOKIE) else {
         return;
     };
-    let ours = |line: &HeaderValue| {
-        line.as_bytes()
-            .split(|byte| *byte == b';')
-            .any(|pair| is_ours(pair, names))
-    };
+    let ours = |line: &HeaderValue| pairs(line.as_bytes()).any(|pair| is_ours(pair, names));
     if !entry.iter().any(ours) {
         return;
     }
@@ -61,9 +58,6 @@ pub(crate) fn remove(headers: &mut HeaderMap, names: &[Box<str>]) {
 
 /// Removes each `Set-Cookie` of one of `names`, and says how many there were.
 pub(crate) fn remove_set(headers: &mut HeaderMap, names: &[Box<str>]) -> usize {
-    let Entry::Occupied(entry) = headers.entry(SET_COOKIE) else {
-        return 0;
-    };
     let ours = |line: &HeaderValue| {
         let pair = line
             .as_bytes()
@@ -75,15 +69,22 @@ pub(crate) fn remove_set(headers: &mut HeaderMap, names: &[Box<str>]) -> usize {
         let name = name.trim_ascii();
         pair.contains(&b'=') && names.iter().any(|ours| ours.as_bytes() == name)
     };
-    if !entry.iter().any(ours) {
+    if !headers.get_all(SET_COOKIE).iter().any(ours) {
         return 0;
     }
+    let Entry::Occupied(entry) = headers.entry(SET_COOKIE) else {
+        return 0;
+    };
     let (_, lines) = entry.remove_entry_mult();
     let (planted, others): (Vec<_>, Vec<_>) = lines.partition(ours);
     for line in others {
         headers.append(SET_COOKIE, line);
     }
     planted.len()
+}
+
+fn pairs(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| *byte == b';')
 }
 
 fn is_ours(pair: &[u8], names: &[Box<str>]) -> bool {
@@ -96,24 +97,28 @@ fn is_ours(pair: &[u8], names: &[Box<str>]) -> bool {
 
 /// The line without our pairs, each taken out with one separator; `None` if nothing is left.
 fn without(line: &[u8], names: &[Box<str>]) -> Option<HeaderValue> {
-    let mut rest: Option<Vec<u8>> = None;
-    for (nth, pair) in line.split(|byte| *byte == b';').enumerate() {
+    // exact unless our pair is the first: then no byte is copied again to become a header's value
+    let ours = pairs(line).filter(|pair| is_ours(pair, names));
+    let taken: usize = ours.map(|pair| pair.len() + 1).sum();
+    let mut rest = Vec::with_capacity(line.len().saturating_sub(taken));
+    let mut any = false;
+    for (nth, pair) in pairs(line).enumerate() {
         if is_ours(pair, names) {
             continue;
         }
-        match &mut rest {
-            Some(rest) => {
-                rest.push(b';');
-                rest.extend_from_slice(pair);
-            }
-            None if nth == 0 => rest = Some(pair.to_vec()),
-            // what follows our cookie at the front brings its leading space along
-            None => rest = Some(pair.trim_ascii_start().to_vec()),
+        if any {
+            rest.push(b';');
         }
+        // what follows our cookie at the front brings its leading space along
+        let whole = any || nth == 0;
+        rest.extend_from_slice(if whole { pair } else { pair.trim_ascii_start() });
+        any = true;
     }
-    let rest = rest.filter(|rest| !rest.trim_ascii().is_empty())?;
+    if rest.trim_ascii().is_empty() {
+        return None;
+    }
     // bytes that were a header value once are one again
-    HeaderValue::from_bytes(&rest).ok()
+    HeaderValue::from_maybe_shared(Bytes::from(rest)).ok()
 }
 
 #[cfg(test)]

@@ -78,6 +78,10 @@ where
 /// The strongest word wins should an application say several: an end ends everything else.
 fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Signal> {
     headers.remove(OUTCOME);
+    // an entry makes room even for what is not there
+    if !headers.contains_key(SESSION) {
+        return None;
+    }
     let mut said = None;
     if let http::header::Entry::Occupied(entry) = headers.entry(SESSION) {
         for value in entry.remove_entry_mult().1 {

@@ -1,6 +1,6 @@
 //! Keeps shared caches from storing what belongs to one session or one commit.
 
-use http::header::{CACHE_CONTROL, EXPIRES, HeaderMap};
+use http::header::{CACHE_CONTROL, EXPIRES, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 
 use super::write::{remove_shared_cache_names, set_cache_control};
@@ -15,13 +15,10 @@ pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &Heade
     }
     let (mut told, mut forbidden) = (headers.contains_key(EXPIRES), false);
     for directive in directives(headers) {
-        match name(directive).to_ascii_lowercase().as_str() {
-            "no-store" => forbidden = true,
-            // with a value it only speaks of single fields
-            "private" if !directive.contains('=') => forbidden = true,
-            "public" | "max-age" | "s-maxage" => told = true,
-            _ => {}
-        }
+        let is = |word: &str| name(directive).eq_ignore_ascii_case(word);
+        // with a value, private only speaks of single fields
+        forbidden |= is("no-store") || (is("private") && !directive.contains('='));
+        told |= is("public") || is("max-age") || is("s-maxage");
     }
     let cdn = ["cdn-cache-control", "surrogate-control"];
     let told = told || cdn.iter().any(|name| headers.contains_key(*name));
@@ -34,6 +31,10 @@ pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &Heade
 /// Makes the answer private to its client, or leaves it unstorable if it is.
 pub(super) fn make_private(headers: &mut HeaderMap) {
     remove_shared_cache_names(headers);
+    if !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
+        return;
+    }
     let no_store = directives(headers).any(|d| name(d).eq_ignore_ascii_case("no-store"));
     let mut kept: Vec<&str> = directives(headers)
         .filter(|directive| {
