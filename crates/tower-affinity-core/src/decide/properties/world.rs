@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::fixtures::history::{NAMES, Reached, any_verb, group, play, steps};
+use crate::fixtures::history::{NAMES, Reached, any_verb, group, play, play_four, steps};
 use crate::fixtures::{View, lifetimes, salt, session};
 use crate::{
     Absence, Decision, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, Newer, OnGone, Outcome,
@@ -55,7 +55,10 @@ pub(super) fn any_fault() -> impl Strategy<Value = Fault> {
 
 impl World {
     pub(super) fn any() -> impl Strategy<Value = Self> {
-        let rollout = steps(any_verb(), 16, 1800).prop_map(|steps| play(&steps).pop().unwrap());
+        let rollout = prop_oneof![
+            1 => steps(any_verb(), 16, 1800).prop_map(|steps| play(&steps).pop().unwrap()),
+            2 => steps(any_verb(), 12, 1800).prop_map(|steps| play_four(&steps).pop().unwrap()),
+        ];
         let policy = (any_level(), any::<bool>()).prop_map(|(level, strict)| Policy {
             level,
             on_gone: if strict { OnGone::Strict } else { OnGone::Move },

@@ -218,6 +218,16 @@ fn a_chain_of_aborts_ends_at_the_first_active_target() {
 }
 
 #[test]
+fn a_chain_does_not_end_at_the_stable_group_if_its_last_target_is_another() {
+    let town = town();
+    let shares = crate::fixtures::weights(&[("D", 5)]);
+    let active = town.weights(&shares, after(&town, at(0))).unwrap();
+    let chain = abort_to(&abort_to(&active, "C", "B"), "B", "D");
+    let answer = Ask::p("C", 9).rollout(chain).answer();
+    assert_eq!(answer, "moved/aborted D moved issue");
+}
+
+#[test]
 fn a_chain_survives_the_restore_of_its_middle() {
     let chain = abort_to(&abort_to(&town(), "C", "B"), "B", "A");
     let restored = chain.restore(&name("B"), after(&chain, at(1))).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use crate::fixtures::TA;
-use crate::fixtures::history::{Reached, any_verb, play, steps};
+use crate::fixtures::history::{Reached, any_verb, play, play_four, steps};
 use crate::{Abort, GroupId, Rollout, State, Status, TOMBSTONE_GRACE, Timestamp};
 
 /// A valid rollout, judged from outside.
@@ -129,12 +129,12 @@ proptest! {
     fn an_aborted_id_stays_aborted_also_when_retired_and_restored(
         steps in steps(any_verb(), 25, 3600)
     ) {
-        check_aborts_stay(&play(&steps));
+        check_aborts_stay(&play_four(&steps));
     }
 
     #[test]
     fn sessions_of_an_aborted_group_go_to_an_active_one(steps in steps(any_verb(), 25, 3600)) {
-        for Reached { rollout, .. } in play(&steps) {
+        for Reached { rollout, .. } in play_four(&steps) {
             for id in rollout.ids() {
                 if let Status::Aborted(abort) = rollout.status(id) {
                     let to = rollout.destination(abort);
