@@ -17,6 +17,7 @@
 
 mod carrier;
 mod clock;
+mod error;
 mod keyring;
 mod peer;
 mod problem;
@@ -28,6 +29,8 @@ pub mod assign;
 pub mod balance;
 #[cfg(feature = "axum")]
 mod extract;
+#[cfg(test)]
+mod fixtures;
 mod gateway_layer;
 pub mod record;
 pub mod respond;
@@ -43,6 +46,7 @@ pub use self::assign::AssignLayer;
 pub use self::balance::{GroupBalance, Groups};
 pub use self::carrier::{Carrier, CookieAttributes, CookieError, SameSite};
 pub use self::clock::SystemClock;
+pub use self::error::BoxError;
 #[cfg(feature = "axum")]
 pub use self::extract::MissingAffinity;
 pub use self::gateway_layer::{GatewayLayer, GatewayService};

@@ -5,18 +5,19 @@ use std::fmt;
 use thiserror::Error;
 use tower_affinity_core::GroupName;
 
-/// The error of [`GroupBalance`](super::GroupBalance); `E` is that of the endpoint's service.
-#[derive(Clone, Debug)]
+use crate::BoxError;
+
+/// The error of [`GroupBalance`](super::GroupBalance).
+#[derive(Debug)]
 #[non_exhaustive]
-pub enum Error<E> {
+pub enum Error {
     /// No endpoint served the request; the cause, also the `source()`, says why.
     Unserved(Unserved),
-    /// The endpoint's service failed.
-    Endpoint(E),
+    /// The endpoint's service failed with this, also the `source()`.
+    Endpoint(BoxError),
 }
 
-/// Why no endpoint served a request. It does not depend on the endpoint's error, so that it can be
-/// found in the sources of any error.
+/// Why no endpoint served a request.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unserved {
@@ -34,13 +35,13 @@ pub enum Unserved {
     WrongGroup(GroupName),
 }
 
-impl<E> From<Unserved> for Error<E> {
+impl From<Unserved> for Error {
     fn from(unserved: Unserved) -> Self {
         Self::Unserved(unserved)
     }
 }
 
-impl<E> fmt::Display for Error<E> {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unserved(_) => "no endpoint served the request",
@@ -49,11 +50,11 @@ impl<E> fmt::Display for Error<E> {
     }
 }
 
-impl<E: std::error::Error + 'static> std::error::Error for Error<E> {
+impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(match self {
             Self::Unserved(unserved) => unserved,
-            Self::Endpoint(error) => error,
+            Self::Endpoint(error) => &**error,
         })
     }
 }

@@ -11,6 +11,7 @@ use tower_service::Service;
 use super::body::BalanceBody;
 use super::error::{Error, Unserved};
 use super::lease::Lease;
+use crate::BoxError;
 use crate::assign::MISDIRECTED;
 use crate::record::Recorder;
 
@@ -68,8 +69,9 @@ where
 impl<S, B, R> Future for ResponseFuture<S, B>
 where
     S: Service<Request<B>, Response = Response<R>>,
+    S::Error: Into<BoxError>,
 {
-    type Output = Result<Response<BalanceBody<R>>, Error<S::Error>>;
+    type Output = Result<Response<BalanceBody<R>>, Error>;
 
     #[expect(clippy::panic, reason = "a future is not polled after it is ready")]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -79,11 +81,12 @@ where
                 StateProj::Waiting { service, .. } => {
                     if let Err(error) = ready!(service.poll_ready(cx)) {
                         state.set(State::Done);
-                        return Poll::Ready(Err(Error::Endpoint(error)));
+                        return Poll::Ready(Err(Error::Endpoint(error.into())));
                     }
                 }
                 StateProj::Called { answer, .. } => {
-                    let answer = ready!(answer.poll(cx)).map_err(Error::Endpoint);
+                    let answer =
+                        ready!(answer.poll(cx)).map_err(|error| Error::Endpoint(error.into()));
                     let StateReplace::Called { placed, .. } = state.project_replace(State::Done)
                     else {
                         panic!("the state that was just polled has changed");
@@ -113,7 +116,7 @@ where
 }
 
 impl Placed {
-    fn settle<R, E>(self, mut response: Response<R>) -> Result<Response<BalanceBody<R>>, Error<E>> {
+    fn settle<R>(self, mut response: Response<R>) -> Result<Response<BalanceBody<R>>, Error> {
         if response.status() == StatusCode::MISDIRECTED_REQUEST
             && response.headers().contains_key(MISDIRECTED)
         {

@@ -146,7 +146,7 @@ impl Groups {
     }
 
     /// A place at an endpoint of `name`.
-    pub(super) fn acquire(&self, name: &GroupName) -> Result<Lease, Unserved> {
+    pub(crate) fn acquire(&self, name: &GroupName) -> Result<Lease, Unserved> {
         let table = self.0.table.load();
         let endpoint = table.get(name).and_then(|group| {
             let endpoint = pick(&group.endpoints, || are_checks_doubtful(&table))?;

@@ -69,6 +69,8 @@ mod groups;
 mod lease;
 mod pick;
 mod service;
+#[cfg(test)]
+mod tests;
 
 pub use self::body::BalanceBody;
 pub use self::connect::Connect;

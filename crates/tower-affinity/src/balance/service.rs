@@ -11,8 +11,8 @@ use super::connect::Connect;
 use super::error::{Error, Unserved};
 use super::future::ResponseFuture;
 use super::groups::Groups;
-use crate::Affinity;
 use crate::record::Recorder;
+use crate::{Affinity, BoxError};
 
 /// Takes a request to an endpoint of the group that was decided; see the [module](super).
 ///
@@ -45,13 +45,14 @@ impl<C, B, R> Service<Request<B>> for GroupBalance<C>
 where
     C: Connect<B>,
     C::Service: Service<Request<B>, Response = Response<R>>,
+    <C::Service as Service<Request<B>>>::Error: Into<BoxError>,
 {
     type Response = Response<BalanceBody<R>>;
-    type Error = Error<<C::Service as Service<Request<B>>>::Error>;
+    type Error = Error;
     type Future = ResponseFuture<C::Service, B>;
 
     /// Always ready: which endpoint is asked is known only with the request.
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(Ok(()))
     }
 

@@ -45,6 +45,8 @@ mod running;
 mod series;
 mod service;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use tower_layer::Layer;
 

@@ -5,8 +5,8 @@ use std::error::Error;
 use bytes::Bytes;
 use http::Response;
 
-use super::BoxError;
 use super::fault::UpstreamFault;
+use crate::BoxError;
 use crate::balance::Unserved;
 use crate::problem::Problem;
 
@@ -75,6 +75,13 @@ impl Answer {
                 Problem::UpstreamError,
                 "the endpoint broke off; whether it carried out the request is not known",
             ),
+            UpstreamFault::Protocol => (
+                Problem::UpstreamError,
+                "the endpoint's answer is not valid; whether it carried out the request is not known",
+            ),
+            UpstreamFault::RequestBody => {
+                (Problem::BadRequest, "the body of the request ended early")
+            }
         };
         Self { problem, detail }
     }

@@ -15,4 +15,10 @@ pub enum UpstreamFault {
     /// It broke off before an answer.
     #[error("the endpoint closed the connection before it answered")]
     Closed,
+    /// What it answered is not valid, or ambiguous.
+    #[error("the endpoint's answer is not valid")]
+    Protocol,
+    /// The request's own body failed: its sender went away or broke its framing.
+    #[error("the request's body ended early")]
+    RequestBody,
 }

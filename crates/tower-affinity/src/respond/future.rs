@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::Response;
 use pin_project_lite::pin_project;
 
-use super::BoxError;
 use super::answer::Answer;
+use crate::BoxError;
 
 pin_project! {
     /// Waits for an answer or an error that becomes one.

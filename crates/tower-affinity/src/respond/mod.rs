@@ -12,6 +12,7 @@
 //! | [`Unserved::WrongGroup`] | 503 | `wrong-group` |
 //! | [`Unserved::NoDecision`] | 500 | `about:blank` |
 //! | [`UpstreamFault::Timeout`] | 504 | `upstream-timeout` |
+//! | [`UpstreamFault::RequestBody`] | 400 | `bad-request` |
 //! | any other | 502 | `upstream-error` |
 //!
 //! Alone it does the same for any service whose answers can carry bytes of ours.
@@ -56,15 +57,14 @@ mod answer;
 mod fault;
 mod future;
 mod service;
+#[cfg(test)]
+mod tests;
 
 use tower_layer::Layer;
 
 pub use self::fault::UpstreamFault;
 pub use self::future::ResponseFuture;
 pub use self::service::Respond;
-
-/// Any error, boxed.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Turns errors into answers; see the [module](self).
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http::{Request, Response};
 use tower_service::Service;
 
-use super::BoxError;
 use super::answer::Answer;
 use super::future::ResponseFuture;
+use crate::BoxError;
 
 /// Turns errors into answers; see the [module](super).
 #[derive(Debug)]

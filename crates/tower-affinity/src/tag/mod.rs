@@ -47,6 +47,8 @@
 mod future;
 mod names;
 mod service;
+#[cfg(test)]
+mod tests;
 
 use tower_layer::Layer;
 

@@ -1,0 +1,49 @@
+//! Facts about the leaf, its groups and its bodies.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+mod flight;
+mod groups;
+mod pick;
+mod serve;
+
+use std::net::SocketAddr;
+
+use tower_affinity_testing::name;
+
+use super::{EndpointState, Groups, Source};
+
+/// The `n`th address of the tests.
+fn address(n: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 7000 + n))
+}
+
+/// Groups with that many endpoints each, one after another.
+fn groups(sizes: &[(&str, u16)]) -> Groups {
+    let groups = Groups::default();
+    let mut next = 0;
+    for (group, size) in sizes {
+        groups.update(&name(group), (next..next + size).map(address));
+        next += size;
+    }
+    groups
+}
+
+fn unhealthy(groups: &Groups, group: &str, endpoint: u16) {
+    let state = EndpointState::Unhealthy;
+    groups.report(&name(group), address(endpoint), Source::Health, state);
+}
+
+fn healthy(groups: &Groups, group: &str, endpoint: u16) {
+    let state = EndpointState::Ready;
+    groups.report(&name(group), address(endpoint), Source::Health, state);
+}
+
+fn draining(groups: &Groups, group: &str, endpoint: u16) {
+    let state = EndpointState::Draining;
+    groups.report(&name(group), address(endpoint), Source::Control, state);
+}

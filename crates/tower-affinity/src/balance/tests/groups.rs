@@ -1,0 +1,166 @@
+//! Facts about the table of groups.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tower_affinity_core::{Clock, DrawKey, DrawSalt, Readiness, Ready, SessionId, Timestamp, draw};
+use tower_affinity_testing::{HandClock, START, name, rollout};
+
+use super::super::{EndpointState, Groups, Unserved, Update};
+use super::{address, draining, groups, healthy, unhealthy};
+
+#[test]
+fn endpoints_that_stay_keep_their_counters_and_states() {
+    let groups = groups(&[("a", 3)]);
+    let before = groups.endpoints(&name("a"));
+    unhealthy(&groups, "a", 1);
+    let leases: Vec<_> = (0..10)
+        .map(|_| groups.acquire(&name("a")).unwrap())
+        .collect();
+    groups.update(&name("a"), [4, 2, 1].map(address));
+    let after = groups.endpoints(&name("a"));
+    assert_eq!(
+        after.iter().map(|e| e.address()).collect::<Vec<_>>(),
+        [4, 2, 1].map(address),
+    );
+    assert!(
+        Arc::ptr_eq(&after[1], &before[2]),
+        "an endpoint was replaced"
+    );
+    assert!(after[1].in_flight() > 0, "its counter was reset");
+    assert_eq!(
+        after[2].state(),
+        EndpointState::Unhealthy,
+        "its state was lost"
+    );
+    assert_eq!(after[0].in_flight(), 0);
+    assert_eq!(
+        groups.in_flight(&name("a")),
+        10,
+        "those that left still run"
+    );
+    drop(leases);
+    assert_eq!(groups.in_flight(&name("a")), 0);
+    assert!(before.iter().all(|e| e.in_flight() == 0));
+}
+
+#[test]
+fn an_empty_list_never_empties_a_group() {
+    let groups = groups(&[("a", 2)]);
+    assert_eq!(groups.update(&name("a"), []), Update::Held);
+    assert_eq!(groups.endpoints(&name("a")).len(), 2);
+    assert_eq!(groups.of(&name("a")), Ready::Yes);
+    assert_eq!(groups.update(&name("a"), [address(9)]), Update::Applied);
+    assert_eq!(groups.endpoints(&name("a"))[0].address(), address(9));
+}
+
+#[test]
+fn a_group_is_emptied_and_removed_by_name() {
+    let groups = groups(&[("a", 2), ("b", 1)]);
+    let lease = groups.acquire(&name("a")).unwrap();
+    groups.clear(&name("a"));
+    assert!(groups.endpoints(&name("a")).is_empty());
+    assert_eq!(groups.in_flight(&name("a")), 1);
+    groups.remove(&name("a"));
+    assert_eq!(groups.names(), [name("b")]);
+    drop(lease);
+    let error = groups.acquire(&name("a")).unwrap_err();
+    assert_eq!(error, Unserved::NoReadyEndpoint(name("a")));
+}
+
+#[test]
+fn an_address_counts_once() {
+    let groups = Groups::default();
+    groups.update(&name("a"), [1, 1, 2, 1].map(address));
+    assert_eq!(groups.endpoints(&name("a")).len(), 2);
+}
+
+#[test]
+fn one_address_in_two_groups_is_two_endpoints() {
+    let groups = Groups::default();
+    groups.update(&name("a"), [address(1)]);
+    groups.update(&name("b"), [address(1)]);
+    let _lease = groups.acquire(&name("a")).unwrap();
+    unhealthy(&groups, "a", 1);
+    let other = &groups.endpoints(&name("b"))[0];
+    assert_eq!(
+        (other.in_flight(), other.state()),
+        (0, EndpointState::Ready)
+    );
+}
+
+#[test]
+fn a_group_at_its_limit_takes_no_more() {
+    let groups = Groups::default();
+    groups.limit(&name("a"), Some(2));
+    groups.update(&name("a"), [1, 2, 3].map(address));
+    assert_eq!(groups.max_in_flight(&name("a")), Some(2));
+    let mut leases: Vec<_> = (0..2)
+        .map(|_| groups.acquire(&name("a")).unwrap())
+        .collect();
+    let error = groups.acquire(&name("a")).unwrap_err();
+    assert_eq!(error, Unserved::Capacity(name("a")));
+    leases.pop();
+    leases.push(groups.acquire(&name("a")).unwrap());
+    assert_eq!(groups.in_flight(&name("a")), 2);
+    groups.limit(&name("a"), None);
+    assert!(groups.acquire(&name("a")).is_ok());
+}
+
+#[test]
+fn it_is_known_since_when_a_group_is_not_ready() {
+    let start = Timestamp::from_secs(START);
+    let clock = HandClock::at(start);
+    let groups = Groups::new(clock.clone());
+    let no = |since| Ready::No { since };
+    assert_eq!(groups.of(&name("a")), no(start), "never heard of");
+    for (group, first) in [("a", 1), ("b", 3), ("c", 4)] {
+        groups.update(&name(group), [first, first + 10].map(address));
+    }
+    assert_eq!(groups.of(&name("a")), Ready::Yes);
+    clock.advance(Duration::from_secs(5));
+    unhealthy(&groups, "a", 1);
+    assert_eq!(groups.of(&name("a")), Ready::Yes, "one is still ready");
+    clock.advance(Duration::from_secs(5));
+    let lost = clock.now();
+    draining(&groups, "a", 11);
+    clock.advance(Duration::from_secs(5));
+    unhealthy(&groups, "a", 1);
+    groups.update(&name("a"), [1, 11].map(address));
+    assert_eq!(groups.of(&name("a")), no(lost), "the time was moved on");
+    healthy(&groups, "a", 1);
+    assert_eq!(groups.of(&name("a")), Ready::Yes);
+    groups.clear(&name("a"));
+    assert_eq!(groups.of(&name("a")), no(clock.now()));
+}
+
+#[test]
+fn while_most_groups_fail_their_checks_are_not_believed() {
+    let groups = groups(&[("a", 1), ("b", 1), ("c", 1)]);
+    unhealthy(&groups, "a", 0);
+    assert!(matches!(groups.of(&name("a")), Ready::No { .. }));
+    unhealthy(&groups, "b", 1);
+    assert_eq!(groups.of(&name("a")), Ready::Yes);
+    assert_eq!(groups.of(&name("b")), Ready::Yes);
+    healthy(&groups, "a", 0);
+    assert!(matches!(groups.of(&name("b")), Ready::No { .. }));
+}
+
+#[test]
+fn a_groups_share_does_not_depend_on_how_many_endpoints_it_has() {
+    let groups = groups(&[("a", 99), ("b", 1)]);
+    let rollout = rollout(1, &[("a", 50), ("b", 50)]);
+    let salt = DrawSalt::new(&"checkout".parse().unwrap());
+    let drawn = (0..10_000_u128).filter(|n| {
+        let session =
+            SessionId::from_random(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
+        let group = draw(&salt, DrawKey::from(session), &rollout, &groups).unwrap();
+        group.name() == &name("b")
+    });
+    let share = drawn.count() as f64 / 10_000.0;
+    let bound = 3.3 * (0.25_f64 / 10_000.0).sqrt();
+    assert!(
+        (share - 0.5).abs() <= bound,
+        "one endpoint of 100 drew {share}"
+    );
+}

@@ -1,0 +1,11 @@
+//! Facts about what is counted.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+mod gauges;
+mod handles;
+mod requests;
