@@ -63,3 +63,46 @@ fn as_json(effective: &str) -> Result<String, Failure> {
     })?;
     Ok(json!({ "valid": true, "settings": settings }).to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use std::path::Path;
+
+    use affinity_gateway::config::parse;
+
+    use super::*;
+
+    fn load(weight: &str) -> Result<Settings, ConfigError> {
+        let text = format!(
+            "service = \"checkout\"\n[pin]\nkeys = [\"k1:env:KEY\"]\n[[group]]\nname = \"9f1c2ab\"\n\
+             weight = {weight}\nendpoints = [\"127.0.0.1:7001\"]\n"
+        );
+        let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+        parse(&text, Path::new("/"), &|name| {
+            (name == "KEY").then(|| key.to_owned())
+        })
+    }
+
+    #[test]
+    fn the_json_holds_the_effective_settings_and_no_secret() {
+        let text = as_json(&load("10").unwrap().effective()).unwrap();
+        let json: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["valid"], true);
+        assert_eq!(json["settings"]["group"][0]["weight"], 10);
+        assert_eq!(json["settings"]["pin"]["keys"][0], "k1:env:KEY");
+        assert!(!text.contains("AAECAwQF"), "{text}");
+    }
+
+    #[test]
+    fn a_mistake_is_bad_usage_with_its_place() {
+        let failure = Failure::from(load("-1").unwrap_err());
+        assert_eq!(failure.exit, Exit::Usage);
+        let problem = serde_json::to_value(&failure.problem).unwrap();
+        assert_eq!(problem["line"], 6);
+        assert_eq!(problem["key"], "group[0].weight");
+        assert_eq!(problem["value"], "-1");
+        assert!(problem["detail"].as_str().unwrap().contains("accepted: "));
+    }
+}

@@ -79,7 +79,13 @@ impl Failure {
         if as_json {
             return json!({ "error": self.problem }).to_string();
         }
-        let mut text = format!("gateway: {}", printable(&self.problem.detail));
+        let Problem { title, detail, .. } = &*self.problem;
+        let mut text = "gateway: ".to_owned();
+        if !title.is_empty() && title != detail {
+            text.push_str(&printable(title));
+            text.push_str(": ");
+        }
+        text.push_str(&printable(detail));
         if let Some(advice) = &self.advice {
             text.push_str("; ");
             text.push_str(advice);
@@ -124,6 +130,18 @@ mod tests {
     fn a_person_reads_one_line_without_control_characters() {
         let failure = Failure::new(Exit::Failed, "refused", "red \u{1b}[31m\nline").advice("wait");
         assert_eq!(failure.told(false), "gateway: red \\u{1b}[31m\\nline; wait");
+    }
+
+    #[test]
+    fn a_problem_is_told_with_its_title_once() {
+        let mut failure = Failure::new(Exit::Refused, "refused", "b is stable");
+        failure.problem.title = "a rule forbids it".to_owned();
+        assert_eq!(
+            failure.told(false),
+            "gateway: a rule forbids it: b is stable"
+        );
+        failure.problem.detail = failure.problem.title.clone();
+        assert_eq!(failure.told(false), "gateway: a rule forbids it");
     }
 
     #[test]
