@@ -1,2 +1,56 @@
-//! Work in progress.
-fn main() {}
+//! Runs the gateway: settings, listener, signals.
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tower_stack::{Settings, app, serve};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
+    match run(&Settings::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(&*error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(settings: &Settings) -> Result<(), Box<dyn Error>> {
+    let groups = settings.endpoints();
+    let app = app(settings.affinity(&groups)?, groups);
+    // installed before anything is served, so that no signal meets the default action
+    let mut terminate = signal(SignalKind::terminate())?;
+    let stop = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            // without a handler for Ctrl-C the default action ends the process anyway
+            Ok(()) = tokio::signal::ctrl_c() => {}
+        }
+    };
+    let listener = TcpListener::bind(settings.listen)
+        .await
+        .map_err(|error| format!("cannot listen on {}: {error}", settings.listen))?;
+    writeln!(std::io::stdout(), "ready http://{}", listener.local_addr()?)?;
+    serve(listener, app, stop).await;
+    Ok(())
+}
+
+/// The error and everything that caused it, on stderr.
+fn tell(error: &dyn Error) {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!("\n  because: {inner}"));
+        cause = inner.source();
+    }
+    // nobody reads a stderr that is closed
+    drop(writeln!(std::io::stderr(), "tower-stack: {text}"));
+}
