@@ -1,4 +1,7 @@
 //! The commit affinity gateway as a library.
+//!
+//! [`Gateway`] is one process: a data plane that proxies, a control plane that changes the rollout,
+//! and an admin side. The modules are listed in reading order.
 
 pub mod config;
 
@@ -10,6 +13,26 @@ pub mod edge;
 pub mod upstream;
 
 mod trust;
+
+// What changes the path, and what looks at it.
+pub mod control;
+
+pub mod admin;
+
+mod causes;
+
+mod health;
+
+mod metrics;
+
+mod stack;
+
+mod gateway;
+
+pub use causes::with_causes;
+pub use control::Control;
+pub use gateway::{Gateway, ReloadError, StartError};
+pub use stack::StackError;
 
 #[cfg(test)]
 mod wire;

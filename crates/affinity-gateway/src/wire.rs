@@ -20,10 +20,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower::{Layer, Service, ServiceExt};
 
+use tower_affinity::respond::UpstreamFault;
+
 use crate::{
     edge::EdgeLayer,
     serve::{Drained, ServeOptions, Tunnels, serve},
-    upstream::{Upstream, UpstreamError, UpstreamErrorKind, UpstreamOptions},
+    upstream::{Upstream, UpstreamError, UpstreamOptions},
 };
 
 /// How long any one wait may take; only a failing test takes it.
@@ -212,7 +214,7 @@ impl Running {
             let answer = leaf.clone().oneshot(request);
             async {
                 let answer = answer.await.map(|answer| answer.map(Body::new));
-                Ok(answer.unwrap_or_else(|error: UpstreamError| failed(error.kind())))
+                Ok(answer.unwrap_or_else(|error: UpstreamError| failed(error.fault())))
             }
         });
         let running = Self::start(EdgeLayer::new().layer(answered), options, tunnels).await;
@@ -236,8 +238,8 @@ impl Running {
     }
 }
 
-fn failed(kind: UpstreamErrorKind) -> Response<Body> {
-    let mut answer = Response::new(Body::from(format!("{kind:?}")));
+fn failed(fault: UpstreamFault) -> Response<Body> {
+    let mut answer = Response::new(Body::from(format!("{fault:?}")));
     *answer.status_mut() = StatusCode::BAD_GATEWAY;
     answer
 }

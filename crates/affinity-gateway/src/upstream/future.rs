@@ -11,9 +11,9 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use pin_project_lite::pin_project;
 
-use super::{
-    Passed, UpstreamError, UpstreamErrorKind, deadline::Deadline, response, tunnel::Handover,
-};
+use tower_affinity::respond::UpstreamFault;
+
+use super::{Passed, UpstreamError, deadline::Deadline, response, tunnel::Handover};
 
 pin_project! {
     /// The future of an exchange; dropping it before its end gives the exchange up and closes the
@@ -80,11 +80,11 @@ impl Future for ResponseFuture {
                 Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
                 Poll::Pending => deadline
                     .poll(cx)
-                    .map(|()| Err(UpstreamError::new(UpstreamErrorKind::Timeout))),
+                    .map(|()| Err(UpstreamError::new(UpstreamFault::Timeout))),
             },
             StateProj::Refused { error } => Poll::Ready(Err(error
                 .take()
-                .unwrap_or_else(|| UpstreamError::new(UpstreamErrorKind::Connect)))),
+                .unwrap_or_else(|| UpstreamError::new(UpstreamFault::Connect)))),
         }
     }
 }

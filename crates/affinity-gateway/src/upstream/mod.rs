@@ -46,7 +46,7 @@ mod tests;
 
 pub use self::{
     body::Passed,
-    error::{UpstreamError, UpstreamErrorKind},
+    error::UpstreamError,
     future::ResponseFuture,
     options::UpstreamOptions,
     service::{EndpointService, Upstream},

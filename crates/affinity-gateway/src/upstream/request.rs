@@ -7,7 +7,9 @@ use http::{HeaderMap, HeaderValue, Uri, Version, header, request::Parts};
 use http_body::Body;
 use tower_affinity::PeerAddr;
 
-use super::{UpstreamError, UpstreamErrorKind, UpstreamOptions, forwarded, hop};
+use tower_affinity::respond::UpstreamFault;
+
+use super::{UpstreamError, UpstreamOptions, forwarded, hop};
 
 /// A request that is ready to be sent, but for its body.
 #[derive(Debug)]
@@ -104,7 +106,7 @@ fn target(parts: &Parts, endpoint: SocketAddr) -> Result<Uri, UpstreamError> {
         .authority(endpoint.to_string())
         .path_and_query(path)
         .build()
-        .map_err(|error| UpstreamError::caused(UpstreamErrorKind::Connect, error))
+        .map_err(|error| UpstreamError::caused(UpstreamFault::Connect, error))
 }
 
 /// HTTP/2 may split the cookies over many fields; HTTP/1.1 has one (RFC 9113, section 8.2.3).

@@ -3,7 +3,9 @@
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use hyper::body::Incoming;
 
-use super::{UpstreamError, UpstreamErrorKind, hop};
+use tower_affinity::respond::UpstreamFault;
+
+use super::{UpstreamError, hop};
 
 /// Makes an answer fit the client's connection; everything that is not hop-by-hop stays.
 pub(super) fn pass_on(
@@ -11,10 +13,10 @@ pub(super) fn pass_on(
 ) -> Result<Response<Incoming>, UpstreamError> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Nobody asked: what follows it on this connection is no answer to anything.
-        return Err(UpstreamError::new(UpstreamErrorKind::Protocol));
+        return Err(UpstreamError::new(UpstreamFault::Protocol));
     }
     if is_ambiguous(response.headers()) {
-        return Err(UpstreamError::new(UpstreamErrorKind::Protocol));
+        return Err(UpstreamError::new(UpstreamFault::Protocol));
     }
     hop::strip(response.headers_mut());
     Ok(response)

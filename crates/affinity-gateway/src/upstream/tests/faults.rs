@@ -16,11 +16,13 @@ use tokio::{net::TcpListener, sync::mpsc, time::advance};
 use tokio_test::{assert_pending, assert_ready, task};
 use tower::ServiceExt;
 use tower_affinity::Problem;
+use tower_affinity::respond::{RespondLayer, UpstreamFault};
+use tower_layer::Layer;
 
 use crate::{
     serve::{ServeOptions, Tunnels},
     upstream::{
-        Upstream, UpstreamError, UpstreamErrorKind, UpstreamOptions,
+        Upstream, UpstreamError, UpstreamOptions,
         body::{Forwarded, Progress},
         deadline::Deadline,
     },
@@ -41,25 +43,35 @@ async fn error(address: SocketAddr, options: UpstreamOptions) -> UpstreamError {
     error
 }
 
-async fn error_after(answer: &'static str) -> UpstreamErrorKind {
+async fn error_after(answer: &'static str) -> UpstreamFault {
     let address = endpoint(move |mut wire| async move {
         wire.head().await;
         wire.send(answer).await;
     })
     .await;
-    error(address, UpstreamOptions::new()).await.kind()
+    error(address, UpstreamOptions::new()).await.fault()
 }
 
-#[test]
-fn every_fault_has_its_problem() {
-    for (kind, problem) in [
-        (UpstreamErrorKind::Connect, Problem::UpstreamError),
-        (UpstreamErrorKind::Closed, Problem::UpstreamError),
-        (UpstreamErrorKind::Protocol, Problem::UpstreamError),
-        (UpstreamErrorKind::Timeout, Problem::UpstreamTimeout),
-        (UpstreamErrorKind::Body, Problem::BadRequest),
+#[tokio::test]
+async fn every_fault_has_its_problem() {
+    for (fault, problem) in [
+        (UpstreamFault::Connect, Problem::UpstreamError),
+        (UpstreamFault::Closed, Problem::UpstreamError),
+        (UpstreamFault::Protocol, Problem::UpstreamError),
+        (UpstreamFault::Timeout, Problem::UpstreamTimeout),
+        (UpstreamFault::RequestBody, Problem::BadRequest),
     ] {
-        assert_eq!(UpstreamError::new(kind).problem(), problem);
+        let failing = tower::service_fn(move |_: Request<()>| async move {
+            Err::<http::Response<Bytes>, _>(UpstreamError::new(fault))
+        });
+        let answer = RespondLayer::new()
+            .layer(failing)
+            .oneshot(Request::new(()))
+            .await
+            .unwrap();
+        assert_eq!(answer.status(), problem.status(), "{fault:?}");
+        let body = String::from_utf8(answer.into_body().to_vec()).unwrap();
+        assert!(body.contains(problem.kind()), "{fault:?}: {body}");
     }
 }
 
@@ -69,7 +81,7 @@ async fn refused_connection_says_that_nothing_was_sent() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let error = error(address, UpstreamOptions::new()).await;
-    assert_eq!(error.kind(), UpstreamErrorKind::Connect);
+    assert_eq!(error.fault(), UpstreamFault::Connect);
     assert!(error.unsent());
 }
 
@@ -81,7 +93,7 @@ async fn silent_endpoint_times_out() {
     .await;
     let options = UpstreamOptions::new().response_timeout(Duration::from_millis(50));
     let error = error(address, options).await;
-    assert_eq!(error.kind(), UpstreamErrorKind::Timeout);
+    assert_eq!(error.fault(), UpstreamFault::Timeout);
     assert!(!error.unsent());
 }
 
@@ -134,10 +146,10 @@ async fn slow_body_is_no_timeout() {
 
 #[tokio::test]
 async fn connection_without_an_answer_is_closed() {
-    assert_eq!(error_after("").await, UpstreamErrorKind::Closed);
+    assert_eq!(error_after("").await, UpstreamFault::Closed);
     assert_eq!(
         error_after("HTTP/1.1 200 OK\r\nX-Hal").await,
-        UpstreamErrorKind::Closed
+        UpstreamFault::Closed
     );
 }
 
@@ -154,7 +166,7 @@ async fn nonsense_is_a_fault_of_the_endpoint() {
     ] {
         assert_eq!(
             error_after(answer).await,
-            UpstreamErrorKind::Protocol,
+            UpstreamFault::Protocol,
             "{answer}"
         );
     }

@@ -1,0 +1,63 @@
+//! The admin side: verbs, views, metrics and health of the gateway, as JSON over HTTP.
+//!
+//! It has a listener of its own. `guard` lets in who may, `views` shows, `verbs` changes; errors
+//! are problem details (RFC 9457) like everywhere else.
+
+mod guard;
+mod pins;
+mod problem;
+mod token;
+mod verbs;
+mod views;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post, put};
+
+pub use self::token::{AdminToken, TokenError};
+use crate::control::Control;
+
+/// What the admin side needs.
+#[derive(Clone)]
+pub struct AdminOptions {
+    /// The control plane.
+    pub control: Control,
+    /// What changing calls have to show.
+    pub token: AdminToken,
+    /// The address that it listens on: off loopback, reading needs the token too.
+    pub address: IpAddr,
+    /// Renders all metrics as text.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// Whether the data plane takes traffic.
+    pub ready: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl std::fmt::Debug for AdminOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AdminOptions")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The routes of the admin side.
+pub fn router(options: AdminOptions) -> Router {
+    let guard = guard::Guard::new(options.token.clone(), options.address);
+    Router::new()
+        .route("/v1/rollout", get(views::rollout))
+        .route("/v1/rollout/weights", put(verbs::weights))
+        .route("/v1/groups", post(verbs::register))
+        .route("/v1/groups/{group}", get(views::group))
+        .route("/v1/groups/{group}/drained", get(views::drained))
+        .route("/v1/groups/{group}/{verb}", post(verbs::group))
+        .route("/v1/pins/inspect", post(pins::inspect))
+        .layer(axum::middleware::from_fn_with_state(guard, guard::check))
+        .route("/metrics", get(views::metrics))
+        .route("/livez", get(views::live))
+        .route("/readyz", get(views::ready))
+        .fallback(problem::not_found)
+        .method_not_allowed_fallback(problem::method_not_allowed)
+        .with_state(options)
+}

@@ -1,0 +1,230 @@
+//! What the admin side changes.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{ConnectInfo, Path, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{ETAG, IF_MATCH};
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use tower_affinity::core::{GroupName, Revision, Weight};
+
+use super::AdminOptions;
+use super::problem::Problem;
+use super::views::RolloutView;
+use crate::config::RollbackPolicy;
+use crate::control::{Request, Verb};
+
+/// The body of a registration.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Registration {
+    name: String,
+    #[serde(default)]
+    endpoints: Vec<SocketAddr>,
+    #[serde(default)]
+    weight: u64,
+}
+
+/// The body of the other verbs; each takes only what it knows.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wishes {
+    to: Option<String>,
+    policy: Option<Policy>,
+    within: Option<String>,
+    #[serde(default)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Policy {
+    Move,
+    Stay,
+    End,
+}
+
+/// The answer to an accepted change.
+#[derive(Debug, Serialize)]
+struct Accepted {
+    revision: u64,
+    /// The state is held by every replica: there is one.
+    held: &'static str,
+    changed: bool,
+    rollout: RolloutView,
+}
+
+type Peer = Option<axum::Extension<ConnectInfo<SocketAddr>>>;
+type Body<T> = Result<Json<T>, JsonRejection>;
+
+pub(super) async fn weights(
+    State(options): State<AdminOptions>,
+    peer: Peer,
+    headers: HeaderMap,
+    body: Body<BTreeMap<String, u64>>,
+) -> Result<Response, Problem> {
+    let mut weights = BTreeMap::new();
+    for (group, number) in body?.0 {
+        weights.insert(name(&group)?, weight(number)?);
+    }
+    if weights.is_empty() {
+        return Err(Problem::bad_request(
+            "name at least one group: {\"GROUP\": WEIGHT}",
+        ));
+    }
+    run(options, peer, &headers, Verb::Weights(weights)).await
+}
+
+pub(super) async fn register(
+    State(options): State<AdminOptions>,
+    peer: Peer,
+    headers: HeaderMap,
+    body: Body<Registration>,
+) -> Result<Response, Problem> {
+    let Registration {
+        name: group,
+        endpoints,
+        weight: number,
+    } = body?.0;
+    if endpoints.is_empty() {
+        return Err(Problem::bad_request(
+            "a group needs at least one endpoint, as IP:PORT",
+        ));
+    }
+    let verb = Verb::Register {
+        group: name(&group)?,
+        endpoints,
+        weight: weight(number)?,
+    };
+    run(options, peer, &headers, verb).await
+}
+
+pub(super) async fn group(
+    State(options): State<AdminOptions>,
+    Path((group, verb)): Path<(String, String)>,
+    peer: Peer,
+    headers: HeaderMap,
+    body: Body<Wishes>,
+) -> Result<Response, Problem> {
+    let group = name(&group)?;
+    let wishes = match body {
+        Ok(Json(wishes)) => wishes,
+        // a verb without wishes needs no body, only the content type
+        Err(_)
+            if headers
+                .get("content-length")
+                .is_none_or(|length| length == "0")
+                && !headers.contains_key("transfer-encoding") =>
+        {
+            Wishes::default()
+        }
+        Err(rejection) => return Err(rejection.into()),
+    };
+    let verb = wishes.verb(&verb, group)?;
+    run(options, peer, &headers, verb).await
+}
+
+impl Wishes {
+    fn verb(self, verb: &str, group: GroupName) -> Result<Verb, Problem> {
+        let plain = self.to.is_none() && self.policy.is_none() && self.within.is_none();
+        match verb {
+            "abort" => Ok(Verb::Abort {
+                group,
+                to: self.to.as_deref().map(name).transpose()?,
+                policy: self.policy.map(|policy| match policy {
+                    Policy::Move => RollbackPolicy::Move,
+                    Policy::Stay => RollbackPolicy::Stay,
+                    Policy::End => RollbackPolicy::End,
+                }),
+                within: self.within.as_deref().map(duration).transpose()?,
+                force: self.force,
+            }),
+            "retire" if plain => Ok(Verb::Retire {
+                group,
+                force: self.force,
+            }),
+            "promote" if plain && !self.force => Ok(Verb::Promote(group)),
+            "drain" if plain && !self.force => Ok(Verb::Drain(group)),
+            "restore" if plain && !self.force => Ok(Verb::Restore(group)),
+            "promote" | "drain" | "restore" => {
+                Err(Problem::bad_request(format!("{verb} takes no options")))
+            }
+            "retire" => Err(Problem::bad_request("retire takes only force")),
+            _ => Err(Problem::new(
+                StatusCode::NOT_FOUND,
+                "not-found",
+                "there is no such verb",
+            )),
+        }
+    }
+}
+
+async fn run(
+    options: AdminOptions,
+    peer: Peer,
+    headers: &HeaderMap,
+    verb: Verb,
+) -> Result<Response, Problem> {
+    let who = peer.map_or_else(
+        || "admin".to_owned(),
+        |peer| format!("admin at {}", peer.0.0),
+    );
+    let request = Request {
+        who,
+        if_match: if_match(headers)?,
+        verb,
+    };
+    let control = options.control.clone();
+    // the state file is written and synced before the change is visible
+    let changed = tokio::task::spawn_blocking(move || control.change(&request)).await;
+    let changed = changed.map_err(|_| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "failed",
+            "the change was not made",
+        )
+    })??;
+    let revision = changed.after.revision().0;
+    let accepted = Accepted {
+        revision,
+        held: "all",
+        changed: changed.before.revision() != changed.after.revision(),
+        rollout: RolloutView::of(&options.control, &changed.after),
+    };
+    Ok(([(ETAG, format!("\"{revision}\""))], Json(accepted)).into_response())
+}
+
+fn name(text: &str) -> Result<GroupName, Problem> {
+    text.parse()
+        .map_err(|error| Problem::bad_request(format!("{error}")))
+}
+
+fn weight(number: u64) -> Result<Weight, Problem> {
+    Weight::new(number).map_err(|error| Problem::bad_request(format!("{number}: {error}")))
+}
+
+fn duration(text: &str) -> Result<Duration, Problem> {
+    humantime::parse_duration(text)
+        .map_err(|_| Problem::bad_request("within: a duration such as \"10m\" is needed"))
+}
+
+fn if_match(headers: &HeaderMap) -> Result<Option<Revision>, Problem> {
+    let Some(value) = headers.get(IF_MATCH) else {
+        return Ok(None);
+    };
+    let number = value
+        .to_str()
+        .ok()
+        .map(|text| text.trim().trim_matches('"'));
+    match number.and_then(|text| text.parse().ok()) {
+        Some(revision) => Ok(Some(Revision(revision))),
+        None => Err(Problem::bad_request(
+            "If-Match: the number of a revision is needed",
+        )),
+    }
+}

@@ -1,0 +1,201 @@
+//! What the admin side shows.
+
+use std::net::SocketAddr;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+use tower_affinity::core::{AbortPolicy, Group, GroupName, Rollout, State as Life};
+
+use super::AdminOptions;
+use super::problem::Problem;
+use crate::control::Control;
+
+/// The whole rollout.
+#[derive(Debug, Serialize)]
+pub(super) struct RolloutView {
+    revision: u64,
+    step_revision: u64,
+    draw_revision: u64,
+    stable: String,
+    former_stable: Vec<String>,
+    groups: Vec<GroupView>,
+}
+
+/// One group. Times are seconds since the Unix epoch.
+#[derive(Debug, Serialize)]
+pub(super) struct GroupView {
+    name: String,
+    generation: u32,
+    state: &'static str,
+    weight: u16,
+    stable: bool,
+    endpoints: Vec<EndpointView>,
+    in_flight: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draining_since: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drained_by: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abort: Option<AbortView>,
+}
+
+#[derive(Debug, Serialize)]
+struct EndpointView {
+    address: SocketAddr,
+    state: &'static str,
+    in_flight: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct AbortView {
+    target: String,
+    policy: &'static str,
+    at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<u64>,
+}
+
+impl RolloutView {
+    pub(super) fn of(control: &Control, rollout: &Rollout) -> Self {
+        Self {
+            revision: rollout.revision().0,
+            step_revision: rollout.step_revision().0,
+            draw_revision: rollout.draw_revision().0,
+            stable: rollout.stable().to_string(),
+            former_stable: rollout
+                .former_stable()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            groups: rollout
+                .groups()
+                .iter()
+                .map(|g| GroupView::of(control, rollout, g))
+                .collect(),
+        }
+    }
+}
+
+impl GroupView {
+    fn of(control: &Control, rollout: &Rollout, group: &Group) -> Self {
+        let endpoints = control.groups().endpoints(group.name());
+        let endpoints: Vec<EndpointView> = endpoints
+            .iter()
+            .map(|endpoint| EndpointView {
+                address: endpoint.address(),
+                state: endpoint.state().as_str(),
+                in_flight: endpoint.in_flight(),
+            })
+            .collect();
+        let (draining_since, abort) = match group.state() {
+            Life::Draining { since } => (Some(since.as_secs()), None),
+            Life::Aborted(abort) => {
+                let (policy, until) = match abort.policy {
+                    AbortPolicy::Move => ("move", None),
+                    AbortPolicy::Stay { until } => ("stay", Some(until.as_secs())),
+                    AbortPolicy::End => ("end", None),
+                };
+                let target = abort.target.name().to_string();
+                (
+                    None,
+                    Some(AbortView {
+                        target,
+                        policy,
+                        at: abort.at.as_secs(),
+                        until,
+                    }),
+                )
+            }
+            _ => (None, None),
+        };
+        Self {
+            name: group.name().to_string(),
+            generation: group.id().generation(),
+            state: group.state().name(),
+            weight: group.weight().get(),
+            stable: rollout.stable() == group.name(),
+            in_flight: endpoints.iter().map(|endpoint| endpoint.in_flight).sum(),
+            endpoints,
+            draining_since,
+            drained_by: control.drained_by(group.name()).map(|by| by.as_secs()),
+            abort,
+        }
+    }
+}
+
+pub(super) async fn rollout(State(options): State<AdminOptions>) -> Json<RolloutView> {
+    let rollout = options.control.rollouts().current();
+    Json(RolloutView::of(&options.control, &rollout))
+}
+
+pub(super) async fn group(
+    State(options): State<AdminOptions>,
+    Path(name): Path<String>,
+) -> Result<Json<GroupView>, Problem> {
+    let rollout = options.control.rollouts().current();
+    let group = find(&rollout, &name)?;
+    Ok(Json(GroupView::of(&options.control, &rollout, group)))
+}
+
+/// 200 if the group is drained, else 409 with what is left.
+pub(super) async fn drained(
+    State(options): State<AdminOptions>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    #[derive(Serialize)]
+    struct Left {
+        drained: bool,
+        state: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        drained_by: Option<u64>,
+        in_flight: usize,
+    }
+    let rollout = options.control.rollouts().current();
+    let view = GroupView::of(&options.control, &rollout, find(&rollout, &name)?);
+    let drained = match (view.state, view.drained_by) {
+        ("retired", _) => true,
+        ("draining", Some(by)) => options.control.now().as_secs() > by && view.in_flight == 0,
+        _ => false,
+    };
+    let left = Left {
+        drained,
+        state: view.state,
+        drained_by: view.drained_by,
+        in_flight: view.in_flight,
+    };
+    let status = if drained {
+        StatusCode::OK
+    } else {
+        StatusCode::CONFLICT
+    };
+    Ok((status, Json(left)).into_response())
+}
+
+pub(super) async fn metrics(State(options): State<AdminOptions>) -> Response {
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], (options.metrics)()).into_response()
+}
+
+pub(super) async fn live() -> &'static str {
+    "ok\n"
+}
+
+pub(super) async fn ready(State(options): State<AdminOptions>) -> Response {
+    if (options.ready)() {
+        "ok\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
+    }
+}
+
+fn find<'a>(rollout: &'a Rollout, name: &str) -> Result<&'a Group, Problem> {
+    let known = name
+        .parse::<GroupName>()
+        .ok()
+        .and_then(|name| rollout.group(&name));
+    known.ok_or_else(|| Problem::unknown_group(name))
+}

@@ -1,0 +1,267 @@
+//! An edited file as one change: only what differs from the values last applied counts.
+//!
+//! So an unedited value never overrides what operators did since, and no edit lifts an abort.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tower_affinity::core::{AbortRequest, Change, GroupName, Refusal, Rollout, State, Weight};
+
+use super::verb::{Terms, deadline};
+use crate::config::{GroupSetting, GroupState};
+
+/// An edit that a rule forbids; nothing of the file was applied.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// A verb that the edit stands for was refused.
+    #[error("group {group}: {refusal}")]
+    Refused {
+        /// The group whose block was edited.
+        group: GroupName,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A state was edited against the direction of a group's life.
+    #[error(
+        "group {group}: a group that is {from} cannot be made {to} by an edit{hint}",
+        hint = if *from == "aborted" || *from == "retired" { "; restore it" } else { "" }
+    )]
+    Backwards {
+        /// The group.
+        group: GroupName,
+        /// The state last applied.
+        from: &'static str,
+        /// The state in the file.
+        to: &'static str,
+    },
+    /// A block was removed whose group still has sessions.
+    #[error("group {group} was removed from the file: {refusal}; drain it first")]
+    Removed {
+        /// The group.
+        group: GroupName,
+        /// Why it cannot be retired.
+        refusal: Refusal,
+    },
+}
+
+/// The values of one block that count when edited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Applied {
+    weight: u16,
+    stable: bool,
+    state: Word,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abort_to: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Staged,
+    Active,
+    Draining,
+    Aborted,
+    Retired,
+}
+
+impl Word {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Staged => "staged",
+            Self::Active => "active",
+            Self::Draining => "draining",
+            Self::Aborted => "aborted",
+            Self::Retired => "retired",
+        }
+    }
+}
+
+/// All blocks last applied, by group.
+pub(super) type AppliedGroups = BTreeMap<String, Applied>;
+
+pub(super) fn applied(groups: &[GroupSetting]) -> AppliedGroups {
+    groups
+        .iter()
+        .map(|group| (group.name.to_string(), Applied::of(group)))
+        .collect()
+}
+
+/// The rollout after the edits that lead from `last` to `groups`.
+pub(super) fn edited(
+    rollout: &Rollout,
+    last: &AppliedGroups,
+    groups: &[GroupSetting],
+    terms: &Terms<'_>,
+) -> Result<Rollout, EditError> {
+    let mut next = rollout.clone();
+    let mut weights = BTreeMap::new();
+    let mut before = Vec::with_capacity(groups.len());
+    for group in groups {
+        let refused = |refusal| EditError::Refused {
+            group: group.name.clone(),
+            refusal,
+        };
+        let block = match last.get(group.name.as_str()) {
+            Some(block) => block.clone(),
+            None => match live(&next, &group.name) {
+                // known by a verb already: the defaults of a new block are no wishes
+                Some(_) if is_plain(group) => Applied::of(group),
+                Some(live) => live,
+                None => {
+                    next = next
+                        .register(&group.name, Weight::ZERO, terms.change)
+                        .map_err(refused)?;
+                    Applied {
+                        weight: 0,
+                        stable: false,
+                        state: Word::Staged,
+                        abort_to: None,
+                    }
+                }
+            },
+        };
+        before.push(block);
+    }
+    for (group, block) in groups.iter().zip(&before) {
+        next = with_state(next, block, group, terms)?;
+    }
+    for (group, block) in groups.iter().zip(&before) {
+        let refused = |refusal| EditError::Refused {
+            group: group.name.clone(),
+            refusal,
+        };
+        if group.stable && !block.stable {
+            next = next.stabilise(&group.name, terms.change).map_err(refused)?;
+        }
+        if group.state == GroupState::Active && group.weight.get() != block.weight {
+            weights.insert(group.name.clone(), group.weight);
+        }
+    }
+    if let Some(name) = weights.keys().next().cloned() {
+        next = next
+            .weights(&weights, terms.change)
+            .map_err(|refusal| EditError::Refused {
+                group: name,
+                refusal,
+            })?;
+    }
+    removed(next, last, groups, terms)
+}
+
+fn with_state(
+    rollout: Rollout,
+    block: &Applied,
+    group: &GroupSetting,
+    terms: &Terms<'_>,
+) -> Result<Rollout, EditError> {
+    let to = Applied::of(group);
+    if to.state == block.state && to.abort_to == block.abort_to {
+        return Ok(rollout);
+    }
+    let name = &group.name;
+    let change: Change = terms.change;
+    let next = match (block.state, &group.state) {
+        (Word::Staged | Word::Draining, GroupState::Active) => rollout.activate(name, change),
+        (Word::Active, GroupState::Draining) => rollout.drain(name, change),
+        (
+            Word::Staged | Word::Active | Word::Draining | Word::Aborted,
+            GroupState::Aborted { to },
+        ) => {
+            let policy = deadline(terms.policy, terms.within, change.now);
+            let request = AbortRequest {
+                to: Some(to.clone()),
+                policy: Some(policy),
+                force: false,
+            };
+            rollout.abort(name, &request, terms.ready, change)
+        }
+        (Word::Staged | Word::Draining | Word::Aborted, GroupState::Retired) => {
+            let by = rollout.drained_by(name, change.max_age, terms.skew);
+            rollout.retire(name, by, false, change)
+        }
+        (from, _) => {
+            return Err(EditError::Backwards {
+                group: name.clone(),
+                from: from.name(),
+                to: to.state.name(),
+            });
+        }
+    };
+    next.map_err(|refusal| EditError::Refused {
+        group: name.clone(),
+        refusal,
+    })
+}
+
+/// Blocks that are not in the file any more: their groups are retired.
+fn removed(
+    mut next: Rollout,
+    last: &AppliedGroups,
+    groups: &[GroupSetting],
+    terms: &Terms<'_>,
+) -> Result<Rollout, EditError> {
+    for name in last
+        .keys()
+        .filter(|name| groups.iter().all(|g| g.name.as_str() != *name))
+    {
+        // what was applied was a valid name once
+        let Ok(name) = name.parse::<GroupName>() else {
+            continue;
+        };
+        if next.group(&name).is_none() {
+            continue;
+        }
+        let by = next.drained_by(&name, terms.change.max_age, terms.skew);
+        next = next
+            .retire(&name, by, false, terms.change)
+            .map_err(|refusal| EditError::Removed {
+                group: name,
+                refusal,
+            })?;
+    }
+    Ok(next)
+}
+
+/// Whether a block asks for nothing but its defaults.
+fn is_plain(group: &GroupSetting) -> bool {
+    group.state == GroupState::Active && group.weight.is_zero() && !group.stable
+}
+
+/// A group that is there already, as a block would write it.
+fn live(rollout: &Rollout, name: &GroupName) -> Option<Applied> {
+    let group = rollout.group(name)?;
+    let (state, abort_to) = match group.state() {
+        State::Retired { .. } => return None,
+        State::Staged => (Word::Staged, None),
+        State::Active => (Word::Active, None),
+        State::Draining { .. } => (Word::Draining, None),
+        State::Aborted(abort) => (Word::Aborted, Some(abort.target.name().to_string())),
+    };
+    let stable = rollout.stable() == name;
+    Some(Applied {
+        weight: group.weight().get(),
+        stable,
+        state,
+        abort_to,
+    })
+}
+
+impl Applied {
+    fn of(group: &GroupSetting) -> Self {
+        let (state, abort_to) = match &group.state {
+            GroupState::Staged => (Word::Staged, None),
+            GroupState::Active => (Word::Active, None),
+            GroupState::Draining => (Word::Draining, None),
+            GroupState::Aborted { to } => (Word::Aborted, Some(to.to_string())),
+            GroupState::Retired => (Word::Retired, None),
+        };
+        Self {
+            weight: group.weight.get(),
+            stable: group.stable,
+            state,
+            abort_to,
+        }
+    }
+}

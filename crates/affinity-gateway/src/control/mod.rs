@@ -1,0 +1,18 @@
+//! The control plane: the one place where the rollout changes.
+//!
+//! `verb` names the changes, `edit` turns an edited file into one change, `plane` runs changes one
+//! after another: decided on the present snapshot, kept in the state file (`store`), and only then
+//! published to the data plane.
+
+mod edit;
+mod keys;
+mod plane;
+mod store;
+#[cfg(test)]
+mod tests;
+mod verb;
+
+pub use self::edit::EditError;
+pub use self::plane::{Changed, Control, ControlError, Start};
+pub use self::store::StoreError;
+pub use self::verb::{Request, Verb};

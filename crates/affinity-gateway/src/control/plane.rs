@@ -1,0 +1,395 @@
+//! [`Control`]: runs changes one after another.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use thiserror::Error;
+use tower_affinity::Rollouts;
+use tower_affinity::balance::Groups;
+use tower_affinity::core::{
+    Change, Clock, CodeCollision, GroupName, Lifetimes, NewGroup, PinCodec, Refusal, Revision,
+    Rollout, RolloutError, State, Timestamp,
+};
+
+use super::edit::{EditError, applied, edited};
+use super::keys::rotated;
+use super::store::{Kept, StateFile, StoreError};
+use super::verb::{Request, Terms, Verb};
+use crate::config::{GroupSetting, GroupState, RollbackPolicy, Settings};
+
+/// The control plane of one gateway. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Control(Arc<Plane>);
+
+#[derive(Debug)]
+struct Plane {
+    rollouts: Rollouts,
+    groups: Groups,
+    clock: SharedClock,
+    file: StateFile,
+    live: Mutex<Live>,
+}
+
+struct SharedClock(Arc<dyn Clock>);
+
+impl std::fmt::Debug for SharedClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SharedClock")
+    }
+}
+
+/// What changes along with the rollout, or with the settings.
+#[derive(Debug)]
+struct Live {
+    kept: Kept,
+    codec: Arc<PinCodec>,
+    lifetimes: Lifetimes,
+    skew: Duration,
+    policy: RollbackPolicy,
+    within: Duration,
+    limits: BTreeMap<String, u32>,
+}
+
+/// What a gateway starts from.
+#[derive(Debug)]
+pub struct Start {
+    /// The control plane.
+    pub control: Control,
+    /// The codec of the pins.
+    pub codec: Arc<PinCodec>,
+}
+
+/// An accepted change.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// The state before.
+    pub before: Arc<Rollout>,
+    /// The state since; the same one if the change altered nothing.
+    pub after: Arc<Rollout>,
+}
+
+/// A change that was not made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// A rule forbids it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The state has changed since they looked.
+    #[error("the rollout is at revision {now}, not {expected}; look again, then repeat")]
+    Stale {
+        /// The revision that they saw.
+        expected: Revision,
+        /// The present one.
+        now: Revision,
+    },
+    /// An edit of the configuration is forbidden.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The groups of the configuration are no valid rollout.
+    #[error("the groups of the configuration are no valid rollout")]
+    Rollout(#[from] RolloutError),
+    /// A key left the ring too early.
+    #[error(
+        "key {id} cannot leave pin.keys yet: {why}; pins that it signed would be lost. \
+         List it in pin.drop_early to drop it all the same"
+    )]
+    Key {
+        /// The key's id.
+        id: String,
+        /// Why, and until when.
+        why: String,
+    },
+    /// The keys cannot be used.
+    #[error("the keys of the configuration cannot be used")]
+    Keyring(#[source] tower_affinity::core::KeyError),
+    /// The new state could not be kept, so it was not made.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Control {
+    /// Reads the state file, or makes the first state from the settings, and applies what was
+    /// edited since.
+    ///
+    /// # Errors
+    ///
+    /// If the state file is damaged, or the edits are refused.
+    pub fn start(
+        settings: &Settings,
+        groups: Groups,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Start, ControlError> {
+        let now = clock.now();
+        let file = StateFile::new(settings.state.file.clone());
+        let kept = match file.load()? {
+            Some(kept) => kept,
+            None => Kept {
+                // a state made from nothing is above one that was lost
+                rollout: first_rollout(settings, Revision(now.as_secs()), now)?,
+                endpoints: BTreeMap::new(),
+                applied: applied(&settings.groups),
+                keys: BTreeMap::new(),
+            },
+        };
+        let codec = codec(settings)?;
+        let live = Live {
+            codec: Arc::clone(&codec),
+            lifetimes: settings.pin.lifetimes,
+            skew: settings.pin.clock_skew,
+            policy: settings.rollback.policy,
+            within: settings.rollback.within,
+            limits: BTreeMap::new(),
+            kept,
+        };
+        let control = Self(Arc::new(Plane {
+            rollouts: Rollouts::fixed(live.kept.rollout.clone()),
+            groups,
+            clock: SharedClock(clock),
+            file,
+            live: Mutex::new(live),
+        }));
+        control.apply(settings)?;
+        Ok(Start { control, codec })
+    }
+
+    /// The rollout's handle, which the layers read.
+    #[must_use]
+    pub fn rollouts(&self) -> &Rollouts {
+        &self.0.rollouts
+    }
+
+    /// The endpoints of all groups, which the balancer reads.
+    #[must_use]
+    pub fn groups(&self) -> &Groups {
+        &self.0.groups
+    }
+
+    /// The codec of the settings last applied.
+    #[must_use]
+    pub fn codec(&self) -> Arc<PinCodec> {
+        Arc::clone(&self.live().codec)
+    }
+
+    /// How long pins live by the settings last applied.
+    #[must_use]
+    pub fn lifetimes(&self) -> Lifetimes {
+        self.live().lifetimes
+    }
+
+    /// The clock of pins and of the rollout.
+    #[must_use]
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.0.clock.0)
+    }
+
+    /// The present time as pins see it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.0.now()
+    }
+
+    /// When a draining group is drained at the latest; `None` if it does not drain.
+    #[must_use]
+    pub fn drained_by(&self, group: &GroupName) -> Option<Timestamp> {
+        let live = self.live();
+        self.0
+            .rollouts
+            .current()
+            .drained_by(group, live.lifetimes.max_age(), live.skew)
+    }
+
+    /// Makes one change: decided on the present state, kept on the disk, then published.
+    ///
+    /// Blocks while the state file is written.
+    ///
+    /// # Errors
+    ///
+    /// If a rule forbids it, the state is not the one that was seen, or it cannot be kept. Then
+    /// nothing has changed.
+    pub fn change(&self, request: &Request) -> Result<Changed, ControlError> {
+        let mut live = self.live();
+        let before = self.0.rollouts.current();
+        if let Some(expected) = request.if_match
+            && expected != before.revision()
+            && !matches!(request.verb, Verb::Abort { .. })
+        {
+            return Err(ControlError::Stale {
+                expected,
+                now: before.revision(),
+            });
+        }
+        let mut kept = live.kept.clone();
+        if let Verb::Register {
+            group, endpoints, ..
+        } = &request.verb
+        {
+            kept.endpoints.insert(group.to_string(), endpoints.clone());
+        }
+        let after = self.publish(&mut live, kept, |rollout, terms| {
+            request
+                .verb
+                .apply(rollout, terms)
+                .map_err(ControlError::from)
+        })?;
+        tracing::info!(
+            target: "affinity::audit",
+            who = %request.who,
+            verb = request.verb.name(),
+            what = ?request.verb,
+            before = before.revision().0,
+            after = after.revision().0,
+            "rollout changed"
+        );
+        Ok(Changed { before, after })
+    }
+
+    /// Applies an edited configuration as one change, or nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Control::change`], and if a key would leave too early.
+    pub fn apply(&self, settings: &Settings) -> Result<Changed, ControlError> {
+        let mut live = self.live();
+        let before = self.0.rollouts.current();
+        let now = self.now();
+        let codec = codec(settings)?;
+        let keys = rotated(&live.kept.keys, &settings.pin, now).map_err(|(id, free)| {
+            let why = match free {
+                Some(free) => format!("it signed until less than pin.max_age ago, free at {free}"),
+                None => "it signs now; move it behind another key first".to_owned(),
+            };
+            ControlError::Key { id, why }
+        })?;
+        let mut kept = live.kept.clone();
+        kept.keys = keys;
+        for group in &settings.groups {
+            kept.endpoints
+                .insert(group.name.to_string(), group.endpoints.clone());
+        }
+        kept.applied = applied(&settings.groups);
+        let last = live.kept.applied.clone();
+        let limits = settings.groups.iter();
+        let limits = limits.filter_map(|g| Some((g.name.to_string(), g.max_in_flight?)));
+        let mut next = Live {
+            kept: live.kept.clone(),
+            codec,
+            lifetimes: settings.pin.lifetimes,
+            skew: settings.pin.clock_skew,
+            policy: settings.rollback.policy,
+            within: settings.rollback.within,
+            limits: limits.collect(),
+        };
+        let after = self.publish(&mut next, kept, |rollout, terms| {
+            Ok(edited(rollout, &last, &settings.groups, terms)?)
+        })?;
+        *live = next;
+        if after.revision() != before.revision() {
+            tracing::info!(
+                target: "affinity::audit",
+                who = "configuration",
+                verb = "edit",
+                before = before.revision().0,
+                after = after.revision().0,
+                "rollout changed"
+            );
+        }
+        Ok(Changed { before, after })
+    }
+
+    /// Decides the next state, keeps it, and publishes endpoints before groups, so that no group
+    /// is decided for whose endpoints are not known yet.
+    fn publish(
+        &self,
+        live: &mut Live,
+        mut kept: Kept,
+        change: impl FnOnce(&Rollout, &Terms<'_>) -> Result<Rollout, ControlError>,
+    ) -> Result<Arc<Rollout>, ControlError> {
+        let plane = &*self.0;
+        plane.rollouts.update(|rollout| {
+            let terms = Terms {
+                change: Change {
+                    revision: rollout.revision().next(),
+                    now: self.now(),
+                    max_age: live.lifetimes.max_age(),
+                },
+                ready: &plane.groups,
+                skew: live.skew,
+                policy: live.policy,
+                within: live.within,
+            };
+            let next = change(rollout, &terms)?;
+            live.codec
+                .codes(&next)
+                .map_err(|CodeCollision(group)| Refusal::Collision(group))?;
+            kept.endpoints
+                .retain(|name, _| next.groups().iter().any(|g| g.name().as_str() == name));
+            kept.rollout = next.clone();
+            plane.file.save(&kept)?;
+            publish_endpoints(&plane.groups, &next, &kept.endpoints, &live.limits);
+            live.kept = kept;
+            Ok(next)
+        })
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        // every change replaces what is in it as a whole, so it is whole after a panic too
+        self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn publish_endpoints(
+    groups: &Groups,
+    rollout: &Rollout,
+    endpoints: &BTreeMap<String, Vec<SocketAddr>>,
+    limits: &BTreeMap<String, u32>,
+) {
+    for group in rollout.groups() {
+        let name = group.name();
+        match endpoints.get(name.as_str()) {
+            Some(addresses) if !matches!(group.state(), State::Retired { .. }) => {
+                // a list that the configuration or an operator writes empty is meant to be empty
+                if addresses.is_empty() {
+                    groups.clear(name);
+                } else {
+                    groups.update(name, addresses.iter().copied());
+                }
+                groups.limit(name, limits.get(name.as_str()).map(|limit| *limit as usize));
+            }
+            _ => {
+                groups.remove(name);
+            }
+        }
+    }
+    for name in groups.names() {
+        if rollout.group(&name).is_none() {
+            groups.remove(&name);
+        }
+    }
+}
+
+fn codec(settings: &Settings) -> Result<Arc<PinCodec>, ControlError> {
+    let ring = settings.pin.keyring().map_err(ControlError::Keyring)?;
+    Ok(Arc::new(PinCodec::new(settings.service.clone(), &ring)))
+}
+
+fn first_rollout(
+    settings: &Settings,
+    revision: Revision,
+    now: Timestamp,
+) -> Result<Rollout, RolloutError> {
+    let group = |group: &GroupSetting| {
+        let name = group.name.clone();
+        let new = match &group.state {
+            GroupState::Staged => NewGroup::staged(name),
+            GroupState::Active => NewGroup::active(name, group.weight),
+            GroupState::Draining => NewGroup::draining(name),
+            GroupState::Aborted { to } => NewGroup::aborted(name, to.clone()),
+            GroupState::Retired => NewGroup::retired(name),
+        };
+        if group.stable { new.stable() } else { new }
+    };
+    Rollout::new(revision, now, settings.groups.iter().map(group))
+}

@@ -1,0 +1,182 @@
+//! The state file: the rollout survives a restart.
+//!
+//! It is replaced as a whole (written beside, synced, renamed), and its checksum is checked when
+//! it is read: a file that was cut or changed refuses the start instead of serving half a state.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tower_affinity::core::{DocumentError, Rollout};
+
+use super::edit::AppliedGroups;
+use super::keys::KeyUse;
+
+/// The version of the file that this release writes and reads.
+const VERSION: u32 = 1;
+
+/// A state file that cannot be used. Every message says what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// It cannot be read or written.
+    #[error("the state file {path} cannot be {action}; check its directory and permissions")]
+    Io {
+        /// Where it is.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not what was written.
+    #[error(
+        "the state file {0} is damaged; restore it from a backup, or move it away to begin with \
+         the states and weights of the configuration (aborts in it would be forgotten)"
+    )]
+    Damaged(PathBuf),
+    /// A later release has written it.
+    #[error("the state file {path} has version {version}; run the release that wrote it")]
+    Version {
+        /// Where it is.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// It holds no valid rollout.
+    #[error("the state file {path} holds no valid rollout; restore it from a backup")]
+    Rollout {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        source: DocumentError,
+    },
+}
+
+/// Everything that survives a restart.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) rollout: Rollout,
+    pub(super) endpoints: BTreeMap<String, Vec<SocketAddr>>,
+    pub(super) applied: AppliedGroups,
+    pub(super) keys: BTreeMap<String, KeyUse>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    version: u32,
+    sha256: String,
+    state: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StateDocument {
+    rollout: Value,
+    endpoints: BTreeMap<String, Vec<SocketAddr>>,
+    applied: AppliedGroups,
+    keys: BTreeMap<String, KeyUse>,
+}
+
+/// The place of the state file.
+#[derive(Clone, Debug)]
+pub(super) struct StateFile {
+    path: PathBuf,
+}
+
+impl StateFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// What the file holds; `None` if there is none yet.
+    pub(super) fn load(&self) -> Result<Option<Kept>, StoreError> {
+        let text = match fs::read(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(self.io("read", source)),
+        };
+        let damaged = || StoreError::Damaged(self.path.clone());
+        let value: Value = serde_json::from_slice(&text).map_err(|_| damaged())?;
+        match value.get("version").and_then(Value::as_u64) {
+            Some(version) if version == u64::from(VERSION) => {}
+            Some(version) => {
+                let version = u32::try_from(version).unwrap_or(u32::MAX);
+                return Err(StoreError::Version {
+                    path: self.path.clone(),
+                    version,
+                });
+            }
+            None => return Err(damaged()),
+        }
+        let envelope = Envelope::deserialize(value).map_err(|_| damaged())?;
+        if envelope.sha256 != checksum(&envelope.state) {
+            return Err(damaged());
+        }
+        let state = StateDocument::deserialize(envelope.state).map_err(|_| damaged())?;
+        let rollout =
+            Rollout::from_document(&state.rollout).map_err(|source| StoreError::Rollout {
+                path: self.path.clone(),
+                source,
+            })?;
+        Ok(Some(Kept {
+            rollout,
+            endpoints: state.endpoints,
+            applied: state.applied,
+            keys: state.keys,
+        }))
+    }
+
+    /// Replaces the file. When this returns, the state is on the disk.
+    pub(super) fn save(&self, kept: &Kept) -> Result<(), StoreError> {
+        let document = StateDocument {
+            rollout: kept.rollout.to_document(),
+            endpoints: kept.endpoints.clone(),
+            applied: kept.applied.clone(),
+            keys: kept.keys.clone(),
+        };
+        let write = || {
+            let state = serde_json::to_value(document)?;
+            let envelope = Envelope {
+                version: VERSION,
+                sha256: checksum(&state),
+                state,
+            };
+            replace(&self.path, &serde_json::to_vec_pretty(&envelope)?)
+        };
+        write().map_err(|source| self.io("written", source))
+    }
+
+    fn io(&self, action: &'static str, source: io::Error) -> StoreError {
+        StoreError::Io {
+            path: self.path.clone(),
+            action,
+            source,
+        }
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let mut file = File::create(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&beside, path)?;
+    // the name itself is on the disk only when its directory is
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Of the state's text with sorted keys, so that white space has no say.
+fn checksum(state: &Value) -> String {
+    let digest = Sha256::digest(state.to_string());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,92 @@
+//! Verbs: what they count on besides the rules of the core.
+
+use super::*;
+
+#[test]
+fn a_stale_revision_is_refused_except_for_an_abort() {
+    let plane = Plane::start(TWO);
+    let stale = Some(Revision(plane.revision().0 - 1));
+    let run = |verb| {
+        plane.control.change(&Request {
+            who: "a test".to_owned(),
+            if_match: stale,
+            verb,
+        })
+    };
+    let weights = BTreeMap::from([(name("aaa"), Weight::new(1).unwrap())]);
+    let error = run(Verb::Weights(weights)).unwrap_err();
+    assert!(matches!(error, ControlError::Stale { .. }), "{error}");
+    let abort = Verb::Abort {
+        group: name("bbb"),
+        to: None,
+        policy: None,
+        within: None,
+        force: false,
+    };
+    run(abort).unwrap();
+    assert_eq!(plane.shown()[1].1, "aborted");
+}
+
+#[test]
+fn a_retired_group_has_no_endpoints_until_it_is_restored() {
+    let plane = Plane::start(TWO);
+    plane.run(Verb::Drain(name("bbb"))).unwrap();
+    let retire = |force| {
+        plane.run(Verb::Retire {
+            group: name("bbb"),
+            force,
+        })
+    };
+    let error = retire(false).unwrap_err();
+    assert!(error.to_string().contains("not drained"), "{error}");
+    retire(true).unwrap();
+    assert!(plane.control.groups().endpoints(&name("bbb")).is_empty());
+    plane.run(Verb::Restore(name("bbb"))).unwrap();
+    assert_eq!(plane.control.groups().endpoints(&name("bbb")).len(), 1);
+    let rollout = plane.control.rollouts().current();
+    assert_eq!(rollout.group(&name("bbb")).unwrap().id().generation(), 2);
+}
+
+#[test]
+fn drained_is_never_answered_before_the_absolute_bound() {
+    let plane = Plane::start(TWO);
+    plane.run(Verb::Drain(name("bbb"))).unwrap();
+    let by = plane.control.drained_by(&name("bbb")).unwrap();
+    assert_eq!(by, Timestamp::from_secs(START + 4 * 3600));
+    plane.clock.advance(Duration::from_secs(4 * 3600));
+    plane
+        .run(Verb::Retire {
+            group: name("bbb"),
+            force: false,
+        })
+        .unwrap_err();
+    plane.clock.advance(Duration::from_millis(1));
+    plane
+        .run(Verb::Retire {
+            group: name("bbb"),
+            force: false,
+        })
+        .unwrap();
+}
+
+#[test]
+fn an_abort_needs_a_target_that_is_ready_unless_forced() {
+    let plane = Plane::start(TWO);
+    plane.control.groups().clear(&name("aaa"));
+    let abort = |force| {
+        plane.run(Verb::Abort {
+            group: name("bbb"),
+            to: None,
+            policy: None,
+            within: None,
+            force,
+        })
+    };
+    let error = abort(false).unwrap_err();
+    assert!(error.to_string().contains("no ready endpoint"), "{error}");
+    let ControlError::Refused(refusal) = &error else {
+        panic!("{error}")
+    };
+    assert!(refusal.can_be_forced());
+    abort(true).unwrap();
+}

@@ -1,0 +1,139 @@
+//! The changes that an operator can ask for.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tower_affinity::core::{
+    AbortPolicy, AbortRequest, Change, GroupName, Readiness, Refusal, Revision, Rollout, Timestamp,
+    Weight,
+};
+
+use crate::config::RollbackPolicy;
+
+/// One change of the rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verb {
+    /// Makes a group known, as staged or, with weight, as active.
+    Register {
+        /// Its name.
+        group: GroupName,
+        /// Its endpoints.
+        endpoints: Vec<SocketAddr>,
+        /// Its weight.
+        weight: Weight,
+    },
+    /// Gives the named groups new weights.
+    Weights(BTreeMap<GroupName, Weight>),
+    /// Makes a group stable with all the weight.
+    Promote(GroupName),
+    /// Ends new sessions for a group.
+    Drain(GroupName),
+    /// Moves a group's sessions away.
+    Abort {
+        /// The group.
+        group: GroupName,
+        /// Where they go.
+        to: Option<GroupName>,
+        /// What happens to them; by default what the configuration says.
+        policy: Option<RollbackPolicy>,
+        /// The deadline of `stay`, from now.
+        within: Option<Duration>,
+        /// Skips the check that the target is ready.
+        force: bool,
+    },
+    /// Brings an aborted or retired group back as staged.
+    Restore(GroupName),
+    /// Declares a group's endpoints gone.
+    Retire {
+        /// The group.
+        group: GroupName,
+        /// Skips the check that it is drained.
+        force: bool,
+    },
+}
+
+/// A change with who asks for it, and on what state they decided.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Who asks, for the audit log.
+    pub who: String,
+    /// The revision that they saw; an abort ignores it.
+    pub if_match: Option<Revision>,
+    /// The change.
+    pub verb: Verb,
+}
+
+/// What a verb counts on besides the snapshot.
+pub(super) struct Terms<'a> {
+    pub(super) change: Change,
+    pub(super) ready: &'a dyn Readiness,
+    pub(super) skew: Duration,
+    pub(super) policy: RollbackPolicy,
+    pub(super) within: Duration,
+}
+
+impl Verb {
+    /// The verb's name, as the command line has it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Register { .. } => "register",
+            Self::Weights(_) => "weights",
+            Self::Promote(_) => "promote",
+            Self::Drain(_) => "drain",
+            Self::Abort { .. } => "abort",
+            Self::Restore(_) => "restore",
+            Self::Retire { .. } => "retire",
+        }
+    }
+
+    pub(super) fn apply(&self, rollout: &Rollout, terms: &Terms<'_>) -> Result<Rollout, Refusal> {
+        let change = terms.change;
+        match self {
+            Self::Register { group, weight, .. } => rollout.register(group, *weight, change),
+            Self::Weights(weights) => rollout.weights(weights, change),
+            Self::Promote(group) => rollout.promote(group, change),
+            Self::Drain(group) => rollout.drain(group, change),
+            Self::Abort {
+                group,
+                to,
+                policy,
+                within,
+                force,
+            } => {
+                // a repeated abort only replaces the policy if one is named
+                let named = policy.is_some() || within.is_some();
+                let again = rollout
+                    .group(group)
+                    .is_some_and(|g| g.state().name() == "aborted");
+                let policy = (named || !again).then(|| {
+                    let within = within.unwrap_or(terms.within);
+                    deadline(policy.unwrap_or(terms.policy), within, change.now)
+                });
+                let request = AbortRequest {
+                    to: to.clone(),
+                    policy,
+                    force: *force,
+                };
+                rollout.abort(group, &request, terms.ready, change)
+            }
+            Self::Restore(group) => rollout.restore(group, change),
+            Self::Retire { group, force } => {
+                let drained = rollout.drained_by(group, change.max_age, terms.skew);
+                rollout.retire(group, drained, *force, change)
+            }
+        }
+    }
+}
+
+pub(super) fn deadline(policy: RollbackPolicy, within: Duration, now: Timestamp) -> AbortPolicy {
+    match policy {
+        RollbackPolicy::Move => AbortPolicy::Move,
+        RollbackPolicy::Stay => AbortPolicy::Stay {
+            until: now.plus(within),
+        },
+        RollbackPolicy::End => AbortPolicy::End,
+    }
+}

@@ -1,0 +1,96 @@
+//! All metrics of one gateway, rendered for Prometheus.
+//!
+//! Each gateway has an exporter of its own, so that several can run in one process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{Counter, Key, Level, Metadata, Recorder as _, Unit};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio_util::sync::CancellationToken;
+use tower_affinity::record::Recorder;
+
+use crate::control::Control;
+
+/// Upper bounds in seconds: those of the semantic conventions for the duration of HTTP requests,
+/// with three finer ones, since a gateway adds less than a millisecond.
+const SECONDS: [f64; 17] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0,
+    7.5, 10.0,
+];
+
+/// How often the exporter tidies its samples up.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// The exporter and what records into it.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    handle: PrometheusHandle,
+    recorder: Recorder,
+    config_rejected: Counter,
+}
+
+const CONFIG_REJECTED: &str = "affinity_config_rejected_total";
+
+impl Metrics {
+    pub(crate) fn new() -> Result<Self, String> {
+        let exporter = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+            .map_err(|error| error.to_string())?
+            .build_recorder();
+        let handle = exporter.handle();
+        let help = "Edits of the configuration of which nothing was applied.";
+        exporter.describe_counter(CONFIG_REJECTED.into(), Some(Unit::Count), help.into());
+        let metadata = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
+        let config_rejected =
+            exporter.register_counter(&Key::from_static_name(CONFIG_REJECTED), &metadata);
+        Ok(Self {
+            handle,
+            recorder: Recorder::new(Arc::new(exporter)),
+            config_rejected,
+        })
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Shows the rollout as it is, and each state that comes.
+    pub(crate) fn follow(&self, control: &Control) {
+        let recorder = self.recorder.clone();
+        recorder.rollout(&control.rollouts().current());
+        control
+            .rollouts()
+            .subscribe(move |rollout| recorder.rollout(rollout));
+    }
+
+    pub(crate) fn config_rejected(&self) {
+        self.config_rejected.increment(1);
+    }
+
+    /// Renders everything as text, with the endpoints as they are now.
+    pub(crate) fn renderer(&self, control: &Control) -> Arc<dyn Fn() -> String + Send + Sync> {
+        let (metrics, groups) = (self.clone(), control.groups().clone());
+        Arc::new(move || {
+            metrics.recorder.endpoints(&groups);
+            metrics.handle.render()
+        })
+    }
+
+    /// Tidies up until the gateway ends.
+    pub(crate) async fn upkeep(self, shutdown: CancellationToken) {
+        let mut ticks = tokio::time::interval(UPKEEP);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => self.handle.run_upkeep(),
+                () = shutdown.cancelled() => return,
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Metrics")
+    }
+}

@@ -1,0 +1,111 @@
+//! The path of a request through the gateway, and how it is replaced as a whole.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use arc_swap::ArcSwap;
+use http::Request;
+use hyper::body::Incoming;
+use tower::ServiceBuilder;
+use tower_affinity::balance::{Connect, Endpoint, GroupBalance};
+use tower_affinity::record::Recorder;
+use tower_affinity::{AffinityLayer, BuildError, CookieAttributes, GatewayLayer, GatewayService};
+use tower_service::Service;
+
+use crate::config::Settings;
+use crate::control::Control;
+use crate::edge::{Edge, EdgeLayer};
+use crate::upstream::{EndpointService, Upstream};
+
+/// Everything that a request meets after the listener, from the outside to the leaf.
+pub(crate) type Stack = Edge<GatewayService<GroupBalance<Dial>>>;
+
+/// Speaks to the endpoint that the balancer picked.
+#[derive(Clone, Debug)]
+pub(crate) struct Dial(pub(crate) Upstream<Incoming>);
+
+impl Connect<Incoming> for Dial {
+    type Service = EndpointService<Incoming>;
+
+    fn connect(&self, endpoint: &Arc<Endpoint>) -> Self::Service {
+        self.0.endpoint(endpoint.address())
+    }
+}
+
+/// Builds the path from the settings, over state that outlives it.
+pub(crate) fn build(
+    settings: &Settings,
+    control: &Control,
+    former_cookies: Vec<CookieAttributes>,
+    upstream: Upstream<Incoming>,
+    recorder: &Recorder,
+) -> Result<Stack, StackError> {
+    let mut affinity = AffinityLayer::builder()
+        .keyring(settings.pin.keyring().map_err(StackError::Keys)?)
+        .service(settings.service.as_str())
+        .rollout(control.rollouts().clone())
+        .readiness(control.groups().clone())
+        .lifetimes(settings.pin.lifetimes)
+        .carriers(settings.pin.carriers.clone())
+        .cookie(settings.pin.cookie.attributes().clone())
+        .former_cookies(former_cookies)
+        .clock(control.clock())
+        .recorder(recorder.clone());
+    for scope in &settings.scopes {
+        affinity = affinity.scope(scope.scope());
+    }
+    let early = recorder.clone();
+    Ok(ServiceBuilder::new()
+        .layer(
+            EdgeLayer::new()
+                .trusted_proxies(settings.listen.trusted_proxies.iter().copied())
+                .recorder(move |status| early.early(status)),
+        )
+        .layer(GatewayLayer::new(affinity.build()?))
+        .service(
+            GroupBalance::new(control.groups().clone(), Dial(upstream)).recorder(recorder.clone()),
+        ))
+}
+
+/// Settings from which no path can be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StackError {
+    /// The keys cannot be used.
+    #[error("the keys of the configuration cannot be used")]
+    Keys(#[source] tower_affinity::core::KeyError),
+    /// The layers cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// The present path. A request takes the one that is there when it arrives and keeps it.
+#[derive(Clone, Debug)]
+pub(crate) struct Swap(Arc<ArcSwap<Stack>>);
+
+impl Swap {
+    pub(crate) fn new(stack: Stack) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(stack)))
+    }
+
+    pub(crate) fn replace(&self, stack: Stack) {
+        self.0.store(Arc::new(stack));
+    }
+}
+
+impl Service<Request<Incoming>> for Swap {
+    type Response = <Stack as Service<Request<Incoming>>>::Response;
+    type Error = Infallible;
+    type Future = <Stack as Service<Request<Incoming>>>::Future;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        // every service of the path is always ready: the group is only known with the request
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let mut stack = Stack::clone(&self.0.load());
+        stack.call(request)
+    }
+}
