@@ -1,7 +1,6 @@
 //! The commit affinity gateway: one verb, one module.
 
 mod check;
-#[cfg(test)]
 mod demo;
 mod key;
 mod keys;
@@ -17,7 +16,13 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use self::{check::Check, keys::Keys, pin::Pin, rollout::Rollout};
+use self::{
+    check::Check,
+    demo::{Demo, Live},
+    keys::Keys,
+    pin::Pin,
+    rollout::Rollout,
+};
 
 /// Routes each session to the commit on which it began
 #[derive(Debug, Parser)]
@@ -29,6 +34,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Demo(Demo),
     Check(Check),
     Rollout(Rollout),
     Pin(Pin),
@@ -37,6 +43,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     match Cli::parse().verb {
+        Verb::Demo(demo) => demo.run::<Live>(),
         Verb::Check(check) => check.run(),
         Verb::Rollout(rollout) => rollout.run(),
         Verb::Pin(pin) => pin.run(),

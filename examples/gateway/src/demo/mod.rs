@@ -7,6 +7,7 @@ mod fleet;
 mod flow;
 mod gateway;
 mod jar;
+mod live;
 mod operator;
 mod ports;
 mod report;
@@ -18,6 +19,8 @@ mod table;
 mod tally;
 mod verb;
 mod walk;
+
+pub(crate) use self::{live::Live, verb::Demo};
 
 #[cfg(test)]
 mod standin;

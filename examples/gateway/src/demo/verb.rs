@@ -1,7 +1,13 @@
-//! The verb: its arguments, what it does, and its exit code.
+//! The verb from its arguments to its exit code.
 
-use std::{error::Error, io::Write, pin::pin, process::ExitCode};
+use std::{
+    error::Error,
+    io::{self, IsTerminal, Write},
+    pin::pin,
+    process::ExitCode,
+};
 
+use affinity_gateway::with_causes;
 use clap::Args;
 
 use super::{
@@ -38,6 +44,32 @@ pub(crate) struct Console<'a> {
 }
 
 impl Demo {
+    /// Runs the demo with gateways of this kind.
+    pub(crate) fn run<G: Gateway>(self) -> ExitCode {
+        let places = if self.once {
+            Places::free()
+        } else {
+            Places::loopback(8080, 9090)
+        };
+        let console = Console::of_process(self.json);
+        let ended = match tokio::runtime::Runtime::new() {
+            Ok(runtime) => runtime.block_on(self.perform::<G>(places, Pace::default(), console)),
+            Err(fault) => Err(fault.into()),
+        };
+        match ended {
+            Ok(code) => code,
+            Err(fault) => {
+                // If stderr is closed nobody is left to be told.
+                let _ = writeln!(
+                    io::stderr(),
+                    "gateway demo: {}",
+                    with_causes(fault.as_ref())
+                );
+                ExitCode::FAILURE
+            }
+        }
+    }
+
     /// Plays everything; an error is also any claim that did not hold.
     pub(crate) async fn perform<G: Gateway>(
         self,
@@ -79,6 +111,27 @@ impl Demo {
         }
         on.close().await;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Console<'static> {
+    fn of_process(json: bool) -> Self {
+        let result = Box::new(io::stdout());
+        if json {
+            let terminal = io::stderr().is_terminal();
+            Self {
+                human: Box::new(io::stderr()),
+                terminal,
+                result,
+            }
+        } else {
+            let terminal = io::stdout().is_terminal();
+            Self {
+                human: Box::new(io::stdout()),
+                terminal,
+                result,
+            }
+        }
     }
 }
 
