@@ -6,6 +6,7 @@ mod key;
 mod keys;
 mod pin;
 mod rollout;
+mod run;
 
 // What the verbs share.
 mod admin;
@@ -22,6 +23,7 @@ use self::{
     keys::Keys,
     pin::Pin,
     rollout::Rollout,
+    run::Run,
 };
 
 /// Routes each session to the commit on which it began
@@ -35,6 +37,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Demo(Demo),
+    Run(Run),
     Check(Check),
     Rollout(Rollout),
     Pin(Pin),
@@ -44,6 +47,7 @@ enum Verb {
 fn main() -> ExitCode {
     match Cli::parse().verb {
         Verb::Demo(demo) => demo.run::<Live>(),
+        Verb::Run(run) => run.run(),
         Verb::Check(check) => check.run(),
         Verb::Rollout(rollout) => rollout.run(),
         Verb::Pin(pin) => pin.run(),

@@ -1,0 +1,156 @@
+//! `gateway run`: serves until it is told to end.
+
+mod log;
+mod signals;
+
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+
+use affinity_gateway::{
+    Gateway, StartError, admin::TokenError, config::Settings, control::ControlError, with_causes,
+};
+use clap::Args;
+use serde_json::json;
+
+use self::{log::LogFormat, signals::Signals};
+use crate::{
+    exit::{Exit, Failure, conclude},
+    output::say,
+};
+
+/// Serve
+///
+/// Prints one line on stdout when it is ready, logs to stderr (RUST_LOG filters), and follows edits
+/// of the configuration. SIGTERM and Ctrl-C end it after what is in flight; a second one at once.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// The form of the log
+    #[arg(long, value_enum, default_value = "text")]
+    log: LogFormat,
+    /// Print the line on stdout as JSON; an error as JSON on stderr
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run {
+    pub(crate) fn run(self) -> ExitCode {
+        let json = self.json;
+        conclude(json, self.perform())
+    }
+
+    fn perform(self) -> Result<(), Failure> {
+        let settings = Settings::load(&self.config)?;
+        log::start(self.log, std::env::var("RUST_LOG").ok().as_deref())?;
+        let runtime = tokio::runtime::Runtime::new()?;
+        let ended = runtime.block_on(self.serve(settings));
+        // what a second signal left running does not hold the end up
+        runtime.shutdown_background();
+        ended
+    }
+
+    async fn serve(self, settings: Settings) -> Result<(), Failure> {
+        let mut signals = Signals::listen()?;
+        let mut gateway = Gateway::start(settings).await?;
+        let revision = gateway.control().rollouts().current().revision().0;
+        let (address, admin) = (gateway.address(), gateway.admin());
+        gateway.watch(self.config);
+        say(&ready(self.json, address, admin, revision))?;
+        let signal = signals.next().await;
+        tracing::info!(
+            signal,
+            "ending after what is in flight; another signal ends at once"
+        );
+        tokio::select! {
+            drained = gateway.shutdown() => tracing::info!(?drained, "ended"),
+            signal = signals.next() => tracing::warn!(signal, "ended at once"),
+        }
+        Ok(())
+    }
+}
+
+fn ready(as_json: bool, address: SocketAddr, admin: SocketAddr, revision: u64) -> String {
+    let (address, admin) = (format!("http://{address}"), format!("http://{admin}"));
+    if as_json {
+        return json!({ "address": address, "admin": admin, "revision": revision }).to_string();
+    }
+    format!("ready {address} admin {admin} revision {revision}")
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        let failure = Self::new(exit(&error), "start", with_causes(&error));
+        match error {
+            StartError::Listen { .. } => {
+                failure.advice("end the program that has it, or choose another address")
+            }
+            _ => failure,
+        }
+    }
+}
+
+/// Whether the machine is at fault, or what was written.
+fn exit(error: &StartError) -> Exit {
+    match error {
+        StartError::Listen { .. }
+        | StartError::Metrics(_)
+        | StartError::Control(ControlError::Store(_)) => Exit::Failed,
+        StartError::Token(TokenError::Short(_)) => Exit::Usage,
+        StartError::Token(_) => Exit::Failed,
+        _ => Exit::Usage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use affinity_gateway::control::StoreError;
+
+    use super::*;
+
+    fn told(error: StartError) -> (Exit, String) {
+        let failure = Failure::from(error);
+        (failure.exit, failure.problem.detail)
+    }
+
+    #[test]
+    fn the_ready_line_names_both_addresses_and_the_revision() {
+        let (address, admin) = (([127, 0, 0, 1], 8080).into(), ([127, 0, 0, 1], 9090).into());
+        assert_eq!(
+            ready(false, address, admin, 42),
+            "ready http://127.0.0.1:8080 admin http://127.0.0.1:9090 revision 42"
+        );
+        assert_eq!(
+            ready(true, address, admin, 42),
+            r#"{"address":"http://127.0.0.1:8080","admin":"http://127.0.0.1:9090","revision":42}"#
+        );
+    }
+
+    #[test]
+    fn a_taken_port_is_a_failure_that_names_its_key() {
+        let taken = StartError::Listen {
+            address: ([127, 0, 0, 1], 8080).into(),
+            key: "listen.address",
+            source: io::Error::other("in use"),
+        };
+        let (exit, detail) = told(taken);
+        assert_eq!(exit, Exit::Failed);
+        assert!(
+            detail.contains("127.0.0.1:8080 (listen.address): in use"),
+            "{detail}"
+        );
+    }
+
+    #[test]
+    fn a_damaged_state_is_a_failure_and_a_short_token_is_bad_configuration() {
+        let state = ControlError::Store(StoreError::Damaged("state.json".into()));
+        let (exit, detail) = told(state.into());
+        assert_eq!(exit, Exit::Failed);
+        assert!(detail.contains("state.json"), "{detail}");
+        let (exit, detail) = told(TokenError::Short("admin.token".into()).into());
+        assert_eq!(exit, Exit::Usage);
+        assert!(detail.contains("admin.token"), "{detail}");
+    }
+}
