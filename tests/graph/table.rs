@@ -68,6 +68,7 @@ pub(crate) const TABLE: &[Row] = &[
             "getrandom",
             "http",
             "http-body",
+            "memchr",
             "metrics",
             "pin-project-lite",
             "thiserror",

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use cookie::Cookie;
 use http::header::{COOKIE, Entry, HeaderMap, HeaderValue, SET_COOKIE};
+use memchr::memchr;
 
 /// The values of all cookies with one of `names`, in the order in which they were sent.
 ///
@@ -84,7 +85,21 @@ pub(crate) fn remove_set(headers: &mut HeaderMap, names: &[Box<str>]) -> usize {
 }
 
 fn pairs(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(|byte| *byte == b';')
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest?;
+        let pair = match memchr(b';', line).and_then(|end| line.split_at_checked(end)) {
+            Some((pair, tail)) => {
+                rest = tail.split_first().map(|(_, tail)| tail);
+                pair
+            }
+            None => {
+                rest = None;
+                line
+            }
+        };
+        Some(pair)
+    })
 }
 
 fn is_ours(pair: &[u8], names: &[Box<str>]) -> bool {
