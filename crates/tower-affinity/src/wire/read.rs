@@ -25,7 +25,7 @@ pub struct Presented {
     pub(crate) scope: Option<Arc<Scope>>,
     /// The request's one reading of the clock.
     pub(crate) at: Timestamp,
-    /// Whether a browser shows the answer as a page.
+    /// Whether a browser shows the answer as a page; looked at only where sessions restart on one.
     pub(crate) navigation: bool,
 }
 
@@ -60,11 +60,14 @@ impl Wire {
         let key = scope
             .as_ref()
             .and_then(|scope| self.key(&scope.assign, request));
+        let restarts = scope
+            .as_ref()
+            .is_some_and(|scope| scope.restart().is_some());
         let presented = Presented {
             shows: Shows { shown, key },
             scope: scope.clone(),
             at,
-            navigation: is_navigation(&method, headers),
+            navigation: restarts && is_navigation(&method, headers),
         };
         let headers = request.headers_mut();
         cookie::remove(headers, &self.cookie_names);
