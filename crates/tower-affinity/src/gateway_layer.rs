@@ -25,7 +25,7 @@
 //!     NewGroup::active("c3d4e5f".parse()?, Weight::new(10)?),
 //! ];
 //! let affinity = AffinityLayer::builder()
-//!     .keyring(Keyring::parse("2026-11:q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE")?)
+//!     .keyring(Keyring::ephemeral()?)
 //!     .service("checkout")
 //!     .rollout(Rollout::new(Revision(1), Timestamp::from_secs(1_800_000_000), rollout)?)
 //!     .readiness(groups.clone())

@@ -5,10 +5,11 @@ use tower_affinity_core as core;
 
 /// The keys of a service: the first one signs pins, the others verify them.
 ///
-/// ```
+/// ```no_run
 /// use tower_affinity::Keyring;
 ///
-/// let ring = Keyring::parse("2026-11:q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE")?;
+/// // AFFINITY_KEYS="2026-11:…,2026-08:…", each key made by `gateway keys new`
+/// let ring = Keyring::from_env("AFFINITY_KEYS")?;
 /// # Ok::<(), tower_affinity::KeyringError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -21,6 +22,9 @@ pub enum KeyringError {
     /// The environment variable is not set, or is not text.
     #[error("the environment variable {0} is not set")]
     NotSet(String),
+    /// The system's random generator does not answer.
+    #[error("the system's random generator does not answer")]
+    Random(#[from] getrandom::Error),
     /// A key or the ring breaks a rule.
     #[error(transparent)]
     Key(#[from] core::KeyError),
@@ -45,6 +49,19 @@ impl Keyring {
     /// If a key is malformed, short or an example, or if no cryptography was chosen.
     pub fn parse(text: &str) -> Result<Self, KeyringError> {
         Ok(Self(core::Keyring::parse(text)?))
+    }
+
+    /// One fresh random key: its pins mean nothing to any other process, and nothing to this one
+    /// after a restart. For examples and tests.
+    ///
+    /// # Errors
+    ///
+    /// If the system's random generator does not answer, or if no cryptography was chosen.
+    pub fn ephemeral() -> Result<Self, KeyringError> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret)?;
+        let key = core::Key::hs256("ephemeral".parse()?, &secret)?;
+        Ok(Self(core::Keyring::new([key])?))
     }
 
     pub(crate) fn as_core(&self) -> &core::Keyring {

@@ -59,3 +59,8 @@ pub use self::rollouts::Rollouts;
 pub use self::signal::SignalLayer;
 pub use self::tag::GroupTagLayer;
 pub use self::wire::PinLayer;
+
+/// The examples of the repository's README are compiled along with those of this crate.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

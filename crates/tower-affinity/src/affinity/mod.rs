@@ -18,7 +18,7 @@
 //! ];
 //! let rollout = Rollout::new(Revision(1), Timestamp::from_secs(1_800_000_000), groups)?;
 //! let layer = AffinityLayer::builder()
-//!     .keyring(Keyring::parse("2026-11:q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE")?)
+//!     .keyring(Keyring::ephemeral()?)
 //!     .service("checkout")
 //!     .rollout(rollout)
 //!     .build()?;
@@ -40,7 +40,7 @@
 //! # let rollout = Rollout::new(Revision(1), Timestamp::from_secs(1_800_000_000), groups)?;
 //! let user = http::HeaderName::from_static("x-user-id");
 //! let layer = AffinityLayer::builder()
-//!     .keyring(Keyring::parse("2026-11:q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE")?)
+//!     .keyring(Keyring::ephemeral()?)
 //!     .service("checkout")
 //!     .rollout(rollout)
 //!     .serving("9f1c2ab".parse()?)
