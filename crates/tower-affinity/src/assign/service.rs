@@ -70,6 +70,7 @@ where
 impl State {
     fn decide(&self, presented: Option<Presented>) -> (Decision, Settle) {
         let view = self.view();
+        let revision = view.rollout.revision();
         let (mut shows, policy, settle) = match presented {
             Some(Presented {
                 shows,
@@ -78,7 +79,7 @@ impl State {
                 navigation,
             }) => {
                 let policy = scope.as_ref().map(|scope| *scope.policy());
-                (shows, policy, Settle::new(scope, at, navigation))
+                (shows, policy, Settle::new(scope, at, navigation, revision))
             }
             None => {
                 let shows = Shows {
@@ -88,7 +89,7 @@ impl State {
                 (
                     shows,
                     Some(Policy::default()),
-                    Settle::new(None, self.clock.now(), false),
+                    Settle::new(None, self.clock.now(), false, revision),
                 )
             }
         };
@@ -114,7 +115,7 @@ impl State {
             }
         };
         if let Shown::Pin(pin) = &shows.shown
-            && pin.revision > view.rollout.revision()
+            && pin.revision > revision
         {
             self.rollouts.prove(pin.revision);
         }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
-use tower_affinity_core::{Decision, GroupRef, Kind, Lifetimes, SessionPin, Timestamp};
+use tower_affinity_core::{
+    Cause, Decision, GroupRef, Kind, Lifetimes, Revision, SessionPin, Timestamp,
+};
 
 use super::layer::State;
 use crate::problem::OwnAnswer;
@@ -17,14 +19,23 @@ pub(super) struct Settle {
     scope: Option<Arc<Scope>>,
     at: Timestamp,
     navigation: bool,
+    /// The revision of the snapshot that the decision was made on: later ones are only asked
+    /// whether a group is aborted by now, so that a session's pins stay in the order of decisions.
+    revision: Revision,
 }
 
 impl Settle {
-    pub(super) fn new(scope: Option<Arc<Scope>>, at: Timestamp, navigation: bool) -> Self {
+    pub(super) fn new(
+        scope: Option<Arc<Scope>>,
+        at: Timestamp,
+        navigation: bool,
+        revision: Revision,
+    ) -> Self {
         Self {
             scope,
             at,
             navigation,
+            revision,
         }
     }
 
@@ -54,8 +65,11 @@ impl Settle {
                 .scope
                 .as_ref()
                 .is_some_and(|scope| scope.is_streaming());
-        let seen = signal == Some(Signal::MovedSeen) && pin.last_move.is_some();
-        if let Some(pin) = self.reissue(state, decision, pin, streams, seen)
+        // a pin above our revision is renewed in its times only; the application will say it again
+        let seen = signal == Some(Signal::MovedSeen)
+            && pin.last_move.is_some()
+            && decision.cause != Cause::Behind;
+        if let Some(pin) = self.reissue(decision, pin, streams, seen)
             && !is_withdrawn(state, decision, &pin)
         {
             response
@@ -67,7 +81,6 @@ impl Settle {
     /// The pin that the answer has to carry; `None` if the client's is still good.
     fn reissue(
         &self,
-        state: &State,
         decision: &Decision,
         pin: &SessionPin,
         streams: bool,
@@ -82,12 +95,11 @@ impl Settle {
         if !decision.issue && !seen && extended.is_none() {
             return None;
         }
-        let revision = state.rollouts.current().revision();
         let mut pin = match extended {
             Some(stream) if decision.issue => stream,
-            Some(stream) => stream.renewed(revision, self.at, lifetimes),
+            Some(stream) => stream.renewed(self.revision, self.at, lifetimes),
             None if decision.issue => pin.clone(),
-            None => pin.renewed(revision, self.at, lifetimes),
+            None => pin.renewed(self.revision, self.at, lifetimes),
         };
         if seen {
             pin = pin.move_seen();
