@@ -15,10 +15,10 @@ pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &Heade
     }
     let (mut told, mut forbidden) = (headers.contains_key(EXPIRES), false);
     for directive in directives(headers) {
-        let is = |word: &str| name(directive).eq_ignore_ascii_case(word);
+        let is = |word: &[u8]| name(directive).eq_ignore_ascii_case(word);
         // with a value, private only speaks of single fields
-        forbidden |= is("no-store") || (is("private") && !directive.contains('='));
-        told |= is("public") || is("max-age") || is("s-maxage");
+        forbidden |= is(b"no-store") || (is(b"private") && !directive.contains(&b'='));
+        told |= is(b"public") || is(b"max-age") || is(b"s-maxage");
     }
     let cdn = ["cdn-cache-control", "surrogate-control"];
     let told = told || cdn.iter().any(|name| headers.contains_key(*name));
@@ -35,43 +35,44 @@ pub(super) fn make_private(headers: &mut HeaderMap) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
         return;
     }
-    let no_store = directives(headers).any(|d| name(d).eq_ignore_ascii_case("no-store"));
-    let mut kept: Vec<&str> = directives(headers)
+    let no_store = directives(headers).any(|d| name(d).eq_ignore_ascii_case(b"no-store"));
+    let mut kept: Vec<&[u8]> = directives(headers)
         .filter(|directive| {
             let name = name(directive);
             !["public", "s-maxage", "private", "proxy-revalidate"]
                 .iter()
-                .any(|shared| name.eq_ignore_ascii_case(shared))
+                .any(|shared| name.eq_ignore_ascii_case(shared.as_bytes()))
         })
         .collect();
     if !no_store {
-        kept.insert(0, "private");
+        kept.insert(0, b"private");
     }
-    let joined = kept.join(", ");
+    let joined = kept.join(b", ".as_slice());
     set_cache_control(headers, &joined);
 }
 
-/// All directives of all lines. A line that is not text counts as absent: a cache cannot read it.
-fn directives(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+/// All directives of all lines. They are bytes: a quoted string may hold any, and must not hide
+/// what stands beside it.
+fn directives(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     headers
         .get_all(CACHE_CONTROL)
         .iter()
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(split_outside_quotes)
-        .map(str::trim)
+        .flat_map(|line| split_outside_quotes(line.as_bytes()))
+        .map(<[u8]>::trim_ascii)
         .filter(|directive| !directive.is_empty())
 }
 
-fn name(directive: &str) -> &str {
-    directive.split('=').next().unwrap_or_default().trim()
+fn name(directive: &[u8]) -> &[u8] {
+    let name = directive.split(|byte| *byte == b'=').next();
+    name.unwrap_or_default().trim_ascii()
 }
 
 /// Splits at commas, but not at those within a quoted string such as `no-cache="a, b"`.
-fn split_outside_quotes(line: &str) -> impl Iterator<Item = &str> {
+fn split_outside_quotes(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
-    line.split(move |symbol| {
-        quoted ^= symbol == '"';
-        symbol == ',' && !quoted
+    line.split(move |byte| {
+        quoted ^= *byte == b'"';
+        *byte == b',' && !quoted
     })
 }
 

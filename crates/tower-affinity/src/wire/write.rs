@@ -105,9 +105,9 @@ pub(super) fn remove_shared_cache_names(headers: &mut HeaderMap) {
 }
 
 /// Replaces the whole cache control.
-pub(super) fn set_cache_control(headers: &mut HeaderMap, directives: &str) {
+pub(super) fn set_cache_control(headers: &mut HeaderMap, directives: &[u8]) {
     // directives that came as header values, joined by commas, are one again
-    if let Ok(value) = HeaderValue::from_str(directives) {
+    if let Ok(value) = HeaderValue::from_bytes(directives) {
         headers.insert(CACHE_CONTROL, value);
     }
 }
