@@ -49,12 +49,22 @@ pub struct Opened {
 }
 
 /// A pin as a token.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Sealed {
     /// The token.
     pub token: String,
     /// Whether claims of other releases were left out because the token would be too long.
     pub dropped_unknown: bool,
+}
+
+impl std::fmt::Debug for Sealed {
+    /// Without the token, which has no place in a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sealed")
+            .field("len", &self.token.len())
+            .field("dropped_unknown", &self.dropped_unknown)
+            .finish_non_exhaustive()
+    }
 }
 
 impl PinCodec {
