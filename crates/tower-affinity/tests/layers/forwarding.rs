@@ -67,7 +67,7 @@ fn c003_look_alikes_are_not_ours_and_pass_untouched() {
         format!("{COOKIE_NAME} ={token}"),
         format!("\"{COOKIE_NAME}\"={token}"),
         format!("={COOKIE_NAME}={token}"),
-        format!("{COOKIE_NAME}"),
+        COOKIE_NAME.to_owned(),
         format!("affinity-checkout={token}"),
     ] {
         let seen = site.get(&[("cookie", &cookie)]);

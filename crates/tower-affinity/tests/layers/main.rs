@@ -8,13 +8,26 @@
 
 mod support;
 
+mod aborts;
 mod answers;
+mod caches;
 mod carriers;
 mod conditional;
 mod duplicates;
+mod fail_open;
 mod first;
 mod forwarding;
+mod keyed;
+mod manners;
 mod refusals;
+mod replicas;
+mod rotation;
 mod scopes;
+mod secrets;
+mod serving;
 mod signals;
+mod weights;
 mod withheld;
+
+#[cfg(feature = "axum")]
+mod routers;

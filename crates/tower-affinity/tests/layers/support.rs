@@ -138,13 +138,19 @@ impl Site {
 
     /// Sends a request; neither the layer nor the application may wait.
     pub(crate) fn send(&self, request: Request<Body>) -> Seen {
+        self.start(request).arrive()
+    }
+
+    /// Sends a request whose answer is on its way until the test lets it arrive. The decision has
+    /// been made then, and the application has been asked.
+    pub(crate) fn start(&self, request: Request<Body>) -> OnItsWay {
         let mut service = self.service.clone();
         let mut ready = tokio_test::task::spawn(());
         let polled = ready.enter(|cx, _| Service::<Request<Body>>::poll_ready(&mut service, cx));
         assert!(polled.is_ready(), "the layer is not ready");
-        let response = at_once(service.call(request)).unwrap();
-        Seen {
-            response,
+        let answer = service.call(request);
+        OnItsWay {
+            answer,
             forwarded: self.app.last(),
         }
     }
@@ -178,11 +184,13 @@ impl Site {
         self.seal(&self.pin(group))
     }
 
-    /// Opens a token that the site has issued.
+    /// Opens a token that the site has issued, also one that has expired since.
     pub(crate) fn open(&self, token: &str) -> SessionPin {
-        let opened = self
-            .codec
-            .open(token.as_bytes(), self.clock.now(), Lifetimes::default());
+        let now = self.clock.now().as_secs();
+        let moments = (0..16).map(|back| Timestamp::from_secs(now - back * TI / 2));
+        let opened = moments
+            .map(|at| self.codec.open(token.as_bytes(), at, Lifetimes::default()))
+            .find_map(Result::ok);
         let mut pin = opened.expect("the site's own token").pin;
         let rollout = self.rollouts.current();
         self.codec.codes(&rollout).unwrap().resolve(&mut pin);
@@ -214,6 +222,27 @@ impl Site {
 
     pub(crate) fn revision(&self) -> Revision {
         self.rollouts.current().revision()
+    }
+}
+
+/// An answer that has not arrived yet.
+pub(crate) struct OnItsWay {
+    answer: <AffinityService<App> as Service<Request<Body>>>::Future,
+    forwarded: Option<Request<()>>,
+}
+
+impl OnItsWay {
+    pub(crate) fn arrive(self) -> Seen {
+        Seen {
+            response: at_once(self.answer).unwrap(),
+            forwarded: self.forwarded,
+        }
+    }
+
+    /// The group that the application was asked for; `None` if it was not asked.
+    pub(crate) fn group(&self) -> Option<String> {
+        let affinity = self.forwarded.as_ref()?.extensions().get::<Affinity>()?;
+        Some(affinity.group().to_owned())
     }
 }
 

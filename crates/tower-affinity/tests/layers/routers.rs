@@ -1,0 +1,185 @@
+//! The extractors, in every place of an axum router where the layer can stand.
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::{get, post};
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use tower::{Service, ServiceExt};
+use tower_affinity::{Affinity, AffinityLayer};
+
+use crate::support::{COOKIE_NAME, Site, at_once};
+
+async fn step(affinity: Affinity) -> String {
+    let session = affinity
+        .session()
+        .map_or("none".to_owned(), |id| id.to_string());
+    let from = affinity
+        .moved_from()
+        .map_or("none", |last| last.from.label());
+    format!("{} {session} {from}", affinity.group())
+}
+
+async fn maybe(affinity: Option<Affinity>) -> String {
+    affinity.map_or("no affinity".to_owned(), |affinity| {
+        affinity.group().to_owned()
+    })
+}
+
+fn ask(method: &str, path: &str, token: Option<&str>) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    if let Some(token) = token {
+        request = request.header("cookie", format!("{COOKIE_NAME}={token}"));
+    }
+    request.body(Body::empty()).unwrap()
+}
+
+fn send(app: &Router, request: Request<Body>) -> (Response<()>, String) {
+    let (parts, body) = at_once(app.clone().oneshot(request)).unwrap().into_parts();
+    let body = at_once(body.collect()).unwrap().to_bytes();
+    (
+        Response::from_parts(parts, ()),
+        String::from_utf8(body.to_vec()).unwrap(),
+    )
+}
+
+fn router(layer: &AffinityLayer) -> Router {
+    Router::new()
+        .route("/step", post(step))
+        .route("/maybe", get(maybe))
+        .layer(layer.clone())
+}
+
+#[test]
+fn a_handler_is_told_session_group_and_move() {
+    let site = Site::new();
+    let app = router(&site.layer);
+    let token = site.token("B");
+    let session = site.pin("B").session;
+    let (response, body) = send(&app, ask("POST", "/step", Some(&token)));
+    assert_eq!(
+        (response.status().as_u16(), body),
+        (200, format!("B {session} none"))
+    );
+    assert!(!response.headers().contains_key("set-cookie"));
+    site.abort("B");
+    let (response, body) = send(&app, ask("POST", "/step", Some(&token)));
+    assert_eq!(body, format!("A {session} B"));
+    assert_eq!(response.headers().get_all("set-cookie").iter().count(), 1);
+    let (response, body) = send(&app, ask("POST", "/step", None));
+    assert!(body.starts_with("A "), "{body}");
+    let token = response.headers()["set-cookie"].to_str().unwrap();
+    assert!(token.starts_with("__Host-affinity-checkout="), "{token}");
+}
+
+#[test]
+fn it_stands_around_a_route_a_nest_a_fallback_and_a_whole_router() {
+    let site = Site::new();
+    let layer = &site.layer;
+    let token = site.token("B");
+    let handler = || Router::new().route("/maybe", get(maybe));
+    let routers = [
+        ("layer", handler().layer(layer.clone()), "/maybe"),
+        (
+            "route_layer",
+            handler().route_layer(layer.clone()),
+            "/maybe",
+        ),
+        (
+            "per method",
+            Router::new().route("/maybe", get(maybe).layer(layer.clone())),
+            "/maybe",
+        ),
+        (
+            "inside a nest",
+            Router::new().nest("/in", handler().layer(layer.clone())),
+            "/in/maybe",
+        ),
+        (
+            "around a nest",
+            Router::new().nest("/in", handler()).layer(layer.clone()),
+            "/in/maybe",
+        ),
+        (
+            "fallback",
+            Router::new().fallback(maybe).layer(layer.clone()),
+            "/any",
+        ),
+        (
+            "fallback_service",
+            Router::new().fallback_service(tower::Layer::layer(layer, handler())),
+            "/maybe",
+        ),
+    ];
+    for (place, app, path) in routers {
+        let (response, body) = send(&app, ask("GET", path, Some(&token)));
+        assert_eq!(
+            (response.status().as_u16(), body.as_str()),
+            (200, "B"),
+            "{place}"
+        );
+        assert_eq!(response.headers()["cache-control"], "private", "{place}");
+        let (response, _) = send(&app, ask("GET", path, None));
+        assert_eq!(
+            response.headers().get_all("set-cookie").iter().count(),
+            1,
+            "{place}"
+        );
+    }
+}
+
+/// A scope is a rule about the path that the client asked for, wherever the layer stands.
+#[test]
+fn a_nested_router_without_the_layer_has_no_affinity_and_says_what_is_missing() {
+    let app = Router::new()
+        .route("/step", post(step))
+        .route("/maybe", get(maybe));
+    let (response, body) = send(&app, ask("GET", "/maybe", None));
+    assert_eq!(
+        (response.status().as_u16(), body.as_str()),
+        (200, "no affinity")
+    );
+    let (response, body) = send(&app, ask("POST", "/step", None));
+    assert_eq!(response.status(), 500);
+    assert_eq!(body, "affinity is not set up for this route");
+    let text = tower_affinity::MissingAffinity.to_string();
+    assert!(
+        text.contains("AffinityLayer") && text.contains("Router::layer"),
+        "{text}"
+    );
+}
+
+#[test]
+fn routes_that_are_added_after_the_layer_are_outside_of_it() {
+    let site = Site::new();
+    let app = router(&site.layer).route("/late", get(maybe));
+    assert_eq!(send(&app, ask("GET", "/late", None)).1, "no affinity");
+}
+
+#[test]
+fn a_handler_ends_the_session_with_a_typed_word() {
+    use axum::Extension;
+    use tower_affinity::signal::Signal;
+
+    let site = Site::new();
+    let app = Router::new()
+        .route("/bye", get(|| async { (Extension(Signal::End), "bye") }))
+        .layer(site.layer.clone());
+    let (response, _) = send(&app, ask("GET", "/bye", Some(&site.token("A"))));
+    let line = response.headers()["set-cookie"].to_str().unwrap();
+    assert!(
+        line.starts_with("__Host-affinity-checkout=;") && line.ends_with("Max-Age=0"),
+        "{line}"
+    );
+}
+
+#[test]
+fn the_layered_router_is_a_service_that_a_server_can_take() {
+    fn served<S: Service<Request<Body>, Error = std::convert::Infallible> + Clone + Send + Sync>(
+        _: &S,
+    ) {
+    }
+    let site = Site::new();
+    served(&router(&site.layer));
+    served(&tower::Layer::layer(&site.layer, Router::<()>::new()));
+}
