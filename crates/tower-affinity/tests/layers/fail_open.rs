@@ -150,7 +150,7 @@ proptest! {
     /// I6, SEC-04: whatever the bytes, in whatever carrier, it is a request without a pin.
     #[test]
     fn bytes_that_we_did_not_sign_are_no_pin(
-        bytes in proptest::collection::vec(prop_oneof![Just(9_u8), 32..=126_u8, 128..=255_u8], 0..700),
+        bytes in proptest::collection::vec(prop_oneof![Just(9_u8), 32..=126_u8, 128..=255_u8], 0..300),
         cut in any::<prop::sample::Index>(),
     ) {
         SITE.with(|site| {

@@ -26,7 +26,7 @@ fn replica(like: &Site, phase: usize) -> Site {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     /// SEC-53, C092 to C096: a phase begins on one replica while the other is still in the last.
     #[test]
