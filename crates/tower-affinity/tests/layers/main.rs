@@ -10,6 +10,7 @@ mod support;
 
 mod aborts;
 mod answers;
+mod building;
 mod caches;
 mod carriers;
 mod conditional;
@@ -18,6 +19,7 @@ mod fail_open;
 mod first;
 mod forwarding;
 mod keyed;
+mod lost;
 mod manners;
 mod refusals;
 mod replicas;

@@ -104,8 +104,9 @@ fn a_pin_that_is_newer_than_the_replica_is_renewed_in_its_times_only() {
     );
 }
 
+/// C070: with no other source than itself a replica has its proof at once, and does not wait.
 #[test]
-fn an_unknown_group_in_a_newer_pin_raises_the_revision_and_moves_the_session() {
+fn c070_an_unknown_group_in_a_newer_pin_raises_the_revision_and_moves_the_session() {
     let clock = Site::new().clock;
     let ahead = replica(&clock, 20, &[("A", 50), ("C", 50)]);
     let behind = replica(&clock, 10, &[("A", 90), ("B", 10)]);

@@ -4,7 +4,7 @@ use tower_affinity::core::Level;
 use tower_affinity::wire::Scope;
 use tower_affinity_testing::name;
 
-use crate::support::{COOKIE_NAME, Seen, Site, TI, ask};
+use crate::support::{Browser, COOKIE_NAME, Seen, Site, TI, ask};
 
 fn site(scopes: &[(&str, Level)]) -> Site {
     Site::with(|builder| {
@@ -137,4 +137,32 @@ fn one_pin_serves_all_scopes_of_a_service() {
     let seen = at(&site, "/two/x", Some(&token));
     assert!(seen.said().starts_with("pinned/ok@"), "{}", seen.said());
     assert!(seen.is_silent());
+}
+
+/// C080: services have cookies of their own, which `/` sends to both.
+#[test]
+fn c080_two_services_on_one_host_do_not_overwrite_each_other() {
+    let sites = ["one", "two"].map(|service| Site::with(|builder| builder.service(service)));
+    let (mut browser, mut cookies) = (Browser::default(), 0);
+    let mut groups: [Option<String>; 2] = [None, None];
+    for request in 0..40 {
+        let site = &sites[request % 2];
+        let seen = browser.get(site);
+        cookies += seen.set_cookies().len();
+        let group = groups[request % 2].get_or_insert_with(|| seen.affinity().group().to_owned());
+        assert_eq!(
+            seen.affinity().group(),
+            group,
+            "request {request}: {}",
+            seen.said()
+        );
+        if request > 1 {
+            assert_eq!(
+                seen.forwarded("cookie").len(),
+                1,
+                "the other service's cookie was taken"
+            );
+        }
+    }
+    assert_eq!(cookies, 2);
 }

@@ -1,0 +1,109 @@
+//! What a layer is not built from.
+
+use tower_affinity::core::ServiceName;
+use tower_affinity::{
+    AffinityBuilder, AffinityLayer, BuildError, CookieAttributes, CookieError, Keyring, SameSite,
+};
+use tower_affinity_testing::rollout;
+
+use crate::support::K1;
+
+fn refused(builder: AffinityBuilder) -> String {
+    match builder.build() {
+        Ok(_) => panic!("the layer was built"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// C092: no layer makes itself a key that no other replica has.
+#[test]
+fn c092_a_layer_without_keys_service_or_rollout_says_what_is_missing() {
+    let keys = || Keyring::parse(K1).unwrap();
+    let whole = || rollout(1, &[("A", 1)]);
+    let none = AffinityLayer::builder;
+    assert_eq!(
+        refused(none().service("checkout").rollout(whole())),
+        "a keyring was not given"
+    );
+    assert_eq!(
+        refused(none().keyring(keys()).rollout(whole())),
+        "a service was not given"
+    );
+    assert_eq!(
+        refused(none().keyring(keys()).service("checkout")),
+        "a rollout was not given"
+    );
+}
+
+/// SEC-28.
+#[test]
+fn a_service_name_that_could_change_the_cookie_is_refused() {
+    for name in [
+        "",
+        "Checkout",
+        "a;b",
+        "a\r\nb",
+        "a=b",
+        "a b",
+        "ä",
+        &"a".repeat(33),
+    ] {
+        let builder = AffinityLayer::builder()
+            .keyring(Keyring::parse(K1).unwrap())
+            .rollout(rollout(1, &[("A", 1)]))
+            .service(name);
+        let error = builder.build().err();
+        assert!(
+            matches!(error, Some(BuildError::Service { .. })),
+            "{name:?}: {error:?}"
+        );
+    }
+}
+
+/// SEC-22, SEC-28, C139: no cookie that a browser would refuse or read as two.
+#[test]
+fn a_cookie_that_a_browser_would_refuse_is_refused_at_once() {
+    let service: ServiceName = "checkout".parse().unwrap();
+    let [secure, plain] = [true, false].map(|secure| CookieAttributes::new(&service, secure));
+    for name in [
+        "",
+        "a;b",
+        "a=b",
+        "a\r\nSet-Cookie: b",
+        "a b",
+        "\"a\"",
+        "é",
+        &"a".repeat(65),
+    ] {
+        assert_eq!(
+            secure.clone().name(name),
+            Err(CookieError::Name),
+            "{name:?}"
+        );
+    }
+    for name in ["__Host-x", "__Secure-x", "__host-x", "__SECURE-x"] {
+        let error = plain.clone().name(name);
+        assert_eq!(error, Err(CookieError::PrefixNeedsSecure(name.to_owned())));
+        assert!(secure.clone().name(name).is_ok());
+    }
+    assert_eq!(
+        plain.clone().same_site(SameSite::None),
+        Err(CookieError::NoneNeedsSecure)
+    );
+    assert_eq!(
+        plain.partitioned(true),
+        Err(CookieError::PartitionedNeedsSecure)
+    );
+    let third_party = secure
+        .same_site(SameSite::None)
+        .unwrap()
+        .partitioned(true)
+        .unwrap();
+    let site = crate::support::Site::with(|builder| builder.cookie(third_party));
+    let seen = site.get(&[]);
+    let line = seen.set_cookies()[0];
+    assert!(
+        line.ends_with("; HttpOnly; SameSite=None; Partitioned; Secure; Path=/; Max-Age=1800"),
+        "{line}"
+    );
+}
