@@ -56,6 +56,9 @@
 //! # let _ = stack; }
 //! ```
 
+#[cfg(test)]
+mod tests;
+
 use tower_layer::Layer;
 
 use crate::affinity::{AffinityLayer, AffinityService};

@@ -152,16 +152,22 @@ impl Recorder {
             let series = || Key::from_parts(names::VERIFIED, vec![kid_label(key)]);
             handle.with(&self.0.source, series, |counter| counter.increment(1));
         };
-        let keys = self.0.keys.load();
-        if let Some((_, handle)) = keys.iter().find(|(known, _)| known == key) {
-            return count(handle);
+        let find = |keys: &[(KeyId, Arc<Kept<Counter>>)]| {
+            let mut keys = keys.iter();
+            keys.find(|(known, _)| known == key)
+                .map(|(_, kept)| count(kept))
+        };
+        if find(&self.0.keys.load()).is_some() {
+            return;
         }
         let _shown = self.changing();
         let mut keys = Vec::clone(&self.0.keys.load());
-        let handle = Arc::new(Kept::default());
-        count(&handle);
-        keys.push((key.clone(), handle));
-        self.0.keys.store(Arc::new(keys));
+        if find(&keys).is_none() {
+            let handle = Arc::default();
+            count(&handle);
+            keys.push((key.clone(), handle));
+            self.0.keys.store(Arc::new(keys));
+        }
     }
 
     pub(crate) fn pin_rejected(&self, fault: Fault) {

@@ -6,6 +6,7 @@
     clippy::panic
 )]
 
+mod cost;
 mod gauges;
 mod handles;
 mod requests;
