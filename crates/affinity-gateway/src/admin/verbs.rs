@@ -52,6 +52,7 @@ enum Policy {
 /// The answer to an accepted change.
 #[derive(Debug, Serialize)]
 struct Accepted {
+    before: u64,
     revision: u64,
     /// The state is held by every replica: there is one.
     held: &'static str,
@@ -190,10 +191,12 @@ async fn run(
         )
     })??;
     let revision = changed.after.revision().0;
+    let before = changed.before.revision().0;
     let accepted = Accepted {
+        before,
         revision,
         held: "all",
-        changed: changed.before.revision() != changed.after.revision(),
+        changed: before != revision,
         rollout: RolloutView::of(&options.control, &changed.after),
     };
     Ok(([(ETAG, format!("\"{revision}\""))], Json(accepted)).into_response())

@@ -256,7 +256,7 @@ fn a_change_is_told_with_revisions_weights_and_the_named_group() {
     };
     let state = "weights 9f1c2ab=100\nc3d4e5f is aborted, to 9f1c2ab (move)";
     assert_eq!(told(&accepted), format!("revision 41 -> 42\n{state}"));
-    accepted["changed"] = json!(false);
+    accepted["before"] = json!(42);
     assert_eq!(
         told(&accepted),
         format!("revision 42: nothing to change\n{state}")

@@ -10,13 +10,12 @@ pub(super) fn changed(named: Option<&GroupName>, accepted: &Accepted) -> String 
     let Accepted {
         before,
         revision,
-        changed,
         rollout,
     } = accepted;
-    let mut lines = vec![match before {
-        _ if !changed => format!("revision {revision}: nothing to change"),
-        Some(before) => format!("revision {before} -> {revision}"),
-        None => format!("revision {revision}"),
+    let mut lines = vec![if before == revision {
+        format!("revision {revision}: nothing to change")
+    } else {
+        format!("revision {before} -> {revision}")
     }];
     let active = rollout.groups.iter().filter(|group| group.is_active());
     let weights: Vec<_> = active

@@ -42,10 +42,9 @@ struct AbortView {
 #[derive(Debug, Deserialize)]
 pub(super) struct Accepted {
     /// The revision before.
-    pub(super) before: Option<u64>,
+    pub(super) before: u64,
     /// The revision since.
     pub(super) revision: u64,
-    pub(super) changed: bool,
     pub(super) rollout: RolloutView,
 }
 
