@@ -8,16 +8,29 @@ use super::write::{remove_shared_cache_names, set_cache_control};
 /// Statuses that a cache may store without being told (RFC 9110, section 15.1).
 const HEURISTIC: [u16; 12] = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
 
+/// Directives that go when an answer becomes private: those for shared caches, the one that is set
+/// anew, and the one that makes caches overlook no-store.
+const NOT_FOR_ONE_CLIENT: [&str; 5] = [
+    "public",
+    "s-maxage",
+    "private",
+    "proxy-revalidate",
+    "must-understand",
+];
+
 /// Whether a shared cache may store the answer (RFC 9111, section 3).
 pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &HeaderMap) -> bool {
     if !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
         return false;
     }
     let (mut told, mut forbidden) = (headers.contains_key(EXPIRES), false);
+    // a cache that understands the status is to overlook no-store then (section 5.2.2.3)
+    let overlooked = directives(headers).any(|d| name(d).eq_ignore_ascii_case(b"must-understand"));
     for directive in directives(headers) {
         let is = |word: &[u8]| name(directive).eq_ignore_ascii_case(word);
         // with a value, private only speaks of single fields
-        forbidden |= is(b"no-store") || (is(b"private") && !directive.contains(&b'='));
+        forbidden |=
+            (is(b"no-store") && !overlooked) || (is(b"private") && !directive.contains(&b'='));
         told |= is(b"public") || is(b"max-age") || is(b"s-maxage");
     }
     let cdn = ["cdn-cache-control", "surrogate-control"];
@@ -39,7 +52,7 @@ pub(super) fn make_private(headers: &mut HeaderMap) {
     let mut kept: Vec<&[u8]> = directives(headers)
         .filter(|directive| {
             let name = name(directive);
-            !["public", "s-maxage", "private", "proxy-revalidate"]
+            !NOT_FOR_ONE_CLIENT
                 .iter()
                 .any(|shared| name.eq_ignore_ascii_case(shared.as_bytes()))
         })
@@ -115,6 +128,10 @@ mod tests {
                 "private, no-cache=\"set-cookie, a\"",
             ),
             (&["private"], "private"),
+            (
+                &["must-understand, no-store, max-age=9"],
+                "no-store, max-age=9",
+            ),
             (&[], "private"),
         ] {
             assert_eq!(private(sent), expected, "{sent:?}");
