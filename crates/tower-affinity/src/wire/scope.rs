@@ -7,6 +7,9 @@ use thiserror::Error;
 use tower_affinity_core::{Level, Lifetimes, OnGone, Policy};
 
 /// A set of paths and what affinity means for their requests. The first scope that matches counts.
+///
+/// Paths are those that the layer sees: inside of axum's `Router::nest` they are without the prefix
+/// of the nest. A layer around the nesting router sees what the client asked for.
 #[derive(Clone, Debug)]
 pub struct Scope {
     pub(super) path: PathPattern,

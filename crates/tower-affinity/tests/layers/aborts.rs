@@ -1,12 +1,15 @@
 //! Aborts that overtake answers: no slow answer puts a session back unseen.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use tower::{Layer, ServiceExt};
+use tower_affinity::Affinity;
 use tower_affinity::core::{AbortPolicy, AbortRequest, Clock, GroupName, MoveCause};
 use tower_affinity_testing::name;
 
-use crate::support::{Browser, COOKIE_NAME, OnItsWay, Site, TI, ask};
+use crate::support::{App, Browser, COOKIE_NAME, OnItsWay, Site, TI, ask, at_once};
 
 fn start(site: &Site, token: &str) -> OnItsWay {
     let cookie = format!("{COOKIE_NAME}={token}");
@@ -116,6 +119,35 @@ fn the_revision_of_a_sessions_pins_does_not_fall_in_the_order_of_decisions() {
         pins[0].revision,
         pins[1].revision
     );
+}
+
+/// I2 on real threads: who starts after the abort was accepted is not served there.
+#[test]
+fn no_thread_decides_for_a_group_after_its_abort() {
+    let site = Site::new();
+    let cookie = format!("{COOKIE_NAME}={}", site.token("B"));
+    let accepted = AtomicBool::new(false);
+    let ask_until_300_after = || {
+        let service = site.layer.layer(App::new());
+        let mut after = 0;
+        while after < 300 {
+            let was_accepted = accepted.load(Ordering::SeqCst);
+            let request = ask("GET", "/", &[("cookie", &cookie)]);
+            let response = at_once(service.clone().oneshot(request)).unwrap();
+            let affinity = response.extensions().get::<Affinity>().unwrap();
+            if was_accepted {
+                assert_eq!(affinity.group(), "A", "served after the abort");
+                after += 1;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(ask_until_300_after);
+        }
+        site.abort("B");
+        accepted.store(true, Ordering::SeqCst);
+    });
 }
 
 #[derive(Clone, Debug)]

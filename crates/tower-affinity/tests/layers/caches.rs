@@ -49,15 +49,14 @@ fn may_store(response: &Response<Body>) -> bool {
     let control = texts(headers, CACHE_CONTROL.as_str())
         .join(",")
         .to_ascii_lowercase();
-    let mut directives = control.split(',').map(str::trim);
-    if directives
-        .clone()
-        .any(|d| d == "no-store" || d == "private")
-        || headers.contains_key(VARY)
-    {
+    let directives = || control.split(',').map(str::trim);
+    let has = |wanted: &str| directives().any(|directive| directive == wanted);
+    // this cache understands the status, so must-understand overrides no-store
+    let no_store = has("no-store") && !has("must-understand");
+    if no_store || has("private") || headers.contains_key(VARY) {
         return false;
     }
-    let told = directives
+    let told = directives()
         .any(|d| d == "public" || d.starts_with("max-age=") || d.starts_with("s-maxage="));
     let heuristic = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
     told || headers.contains_key(EXPIRES) || heuristic.contains(&response.status().as_u16())
@@ -78,7 +77,7 @@ fn answers(site: &Site, status: u16, headers: &'static [(&'static str, &'static 
     });
 }
 
-const APPLICATIONS: [(u16, &[(&str, &str)]); 11] = [
+const APPLICATIONS: [(u16, &[(&str, &str)]); 12] = [
     (200, &[]),
     (200, &[("cache-control", "public, max-age=600")]),
     (
@@ -106,6 +105,10 @@ const APPLICATIONS: [(u16, &[(&str, &str)]); 11] = [
             ("cache-control", "private"),
             ("surrogate-control", "max-age=60"),
         ],
+    ),
+    (
+        200,
+        &[("cache-control", "must-understand, no-store, max-age=60")],
     ),
     (404, &[]),
     (301, &[("location", "/x")]),

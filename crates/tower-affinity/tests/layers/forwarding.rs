@@ -3,6 +3,8 @@
 use http::HeaderValue;
 use http::header::COOKIE;
 use proptest::prelude::*;
+use tower_affinity::core::Level;
+use tower_affinity::wire::Scope;
 
 use crate::support::{COOKIE_NAME, Site, ask};
 
@@ -145,6 +147,45 @@ fn what_the_application_plants_under_our_names_is_removed_and_its_cookies_stay_i
     assert_ne!(new.cookie().as_deref(), Some("evil"));
     let asked = site.get(&[("affinity-pin", "")]);
     assert_ne!(asked.header("affinity-pin"), Some("evil"));
+}
+
+/// I12.
+#[test]
+fn our_names_cross_in_neither_direction_in_any_scope() {
+    let levels = [Level::None, Level::Follow, Level::Connection, Level::Group];
+    let site = Site::with(|builder| {
+        levels
+            .iter()
+            .enumerate()
+            .fold(builder, |builder, (nth, level)| {
+                builder.scope(Scope::new(format!("/{nth}/*").parse().unwrap()).level(*level))
+            })
+    });
+    let token = site.token("B");
+    let cookie = format!("a=1; {COOKIE_NAME}={token}");
+    site.app.says(
+        200,
+        &[
+            ("set-cookie", "__Host-affinity-checkout=evil"),
+            ("set-cookie", "b=2"),
+            ("affinity-pin", "evil"),
+            ("affinity-session", "garbage"),
+            ("affinity-outcome", "success"),
+        ],
+    );
+    for path in ["/0/x", "/1/x", "/2/x", "/3/x", "/outside"] {
+        let seen = site.send(ask(
+            "GET",
+            path,
+            &[("cookie", &cookie), ("affinity-pin", &token)],
+        ));
+        assert_eq!(seen.forwarded("cookie"), [b"a=1"], "{path}");
+        assert!(seen.forwarded("affinity-pin").is_empty(), "{path}");
+        assert_eq!(seen.set_cookies(), ["b=2"], "{path}");
+        for name in ["affinity-pin", "affinity-session", "affinity-outcome"] {
+            assert_eq!(seen.header(name), None, "{path}");
+        }
+    }
 }
 
 proptest! {

@@ -6,6 +6,8 @@ use axum::routing::{get, post};
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use tower::{Service, ServiceExt};
+use tower_affinity::core::Level;
+use tower_affinity::wire::{PathPattern, Scope};
 use tower_affinity::{Affinity, AffinityLayer};
 
 use crate::support::{COOKIE_NAME, Site, at_once};
@@ -128,9 +130,26 @@ fn it_stands_around_a_route_a_nest_a_fallback_and_a_whole_router() {
     }
 }
 
-/// A scope is a rule about the path that the client asked for, wherever the layer stands.
 #[test]
-fn a_nested_router_without_the_layer_has_no_affinity_and_says_what_is_missing() {
+fn inside_a_nest_a_scope_speaks_of_the_path_below_it() {
+    let scoped = |path: &str| {
+        let scope = Scope::new(path.parse().unwrap()).level(Level::None);
+        Site::with(|builder| builder.scope(scope).scope(Scope::new(PathPattern::all())))
+    };
+    let app = |path: &str| {
+        let router = Router::new().route("/maybe", get(maybe));
+        Router::new().nest("/in", router.layer(scoped(path).layer))
+    };
+    let sets_a_pin = |path: &str| {
+        let (response, _) = send(&app(path), ask("GET", "/in/maybe", None));
+        response.headers().contains_key("set-cookie")
+    };
+    assert!(sets_a_pin("/in/*"));
+    assert!(!sets_a_pin("/maybe"));
+}
+
+#[test]
+fn a_router_without_the_layer_has_no_affinity_and_says_what_is_missing() {
     let app = Router::new()
         .route("/step", post(step))
         .route("/maybe", get(maybe));
