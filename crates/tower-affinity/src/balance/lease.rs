@@ -11,7 +11,7 @@ use super::group::Load;
 ///
 /// The request is in flight until the last clone is dropped. The leaf's answer body holds one; a
 /// service that tunnels an upgraded connection moves another into the task that copies, since the
-/// body of a 101 ends at once.
+/// body of a 101 ends at once. An axum handler takes it as `Extension<Lease>`.
 ///
 /// ```
 /// use tower_affinity::balance::Lease;

@@ -123,6 +123,30 @@ fn nothing_fails_outside_of_the_stack() {
 }
 
 #[tokio::test]
+async fn it_serves_as_the_fallback_of_a_router() {
+    use axum::body::Body;
+
+    let site = Site::new(rollout(1, &[("a", 1)]));
+    let connect = |_: &Arc<Endpoint>| {
+        service_fn(|_: Request<Body>| async { Answer::Ok(Response::new(Full::from("served"))) })
+    };
+    let leaf = GroupBalance::new(site.groups.clone(), connect);
+    let app = axum::Router::new()
+        .route("/own", axum::routing::get(|| async { "the router's own" }))
+        .fallback_service(site.layer.layer(leaf));
+    for (path, body) in [("/step", "served"), ("/own", "the router's own")] {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = app.clone().oneshot(request).await.unwrap();
+        let pins = response.headers().contains_key("set-cookie");
+        assert_eq!(pins, path == "/step", "a pin on {path}");
+        assert_eq!(
+            response.into_body().collect().await.unwrap().to_bytes(),
+            body
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_session_is_named_to_its_endpoint_and_stays_in_its_group() {
     let site = Site::new(rollout(1, &[("a", 50), ("b", 50)]));
     let first = site.send(get(None), says(200, &[])).await;
