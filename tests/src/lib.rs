@@ -1,1 +1,37 @@
-//! Shared parts of the end-to-end stories live beside them; this library is empty on purpose.
+//! The harness of the end-to-end stories: real endpoints, real clients, real gateways.
+//!
+//! Endpoints and clients each keep a ledger. Joined, they show what was lost, doubled, served by
+//! the wrong group, or moved.
+//!
+//! A harness is test code: it fails by panicking, with a message that names the cause.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+// What is behind the gateway.
+pub mod endpoint;
+pub mod fleet;
+
+// What is in front of it.
+pub mod client;
+pub mod jar;
+pub mod raw;
+
+// The gateway itself, and its operator.
+pub mod admin;
+pub mod config;
+pub mod process;
+pub mod replica;
+
+// What is known afterwards.
+pub mod history;
+pub mod samples;
+
+mod scratch;
+mod wait;
+
+pub use scratch::Scratch;
+pub use wait::{BOUND, LOAD_BOUND, until, until_within};

@@ -1,0 +1,227 @@
+//! The real binary as a process of its own.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::admin::Admin;
+use crate::{BOUND, until};
+
+/// What a run of the binary that ended left behind.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Ended {
+    /// The exit code.
+    pub code: i32,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained.
+    pub stderr: String,
+}
+
+/// Runs the binary to its end, with the variables given and no admin token besides.
+///
+/// # Panics
+///
+/// If it cannot be run, does not end in time, or ends by a signal.
+pub async fn run<S: AsRef<std::ffi::OsStr>>(args: &[S], env: &[(&str, &str)]) -> Ended {
+    let mut command = command();
+    command
+        .args(args)
+        .envs(env.iter().copied())
+        .stdin(Stdio::null());
+    let output = timeout(BOUND, command.output())
+        .await
+        .expect("the binary ends in time");
+    let output = output.expect("the binary can be run");
+    let text = |bytes| String::from_utf8(bytes).expect("the binary prints text");
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    let code = output
+        .status
+        .code()
+        .unwrap_or_else(|| panic!("ended by a signal: {stderr}"));
+    Ended {
+        code,
+        stdout,
+        stderr,
+    }
+}
+
+/// A running `gateway run`. Dropping it kills it.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    address: SocketAddr,
+    admin: Admin,
+    revision: u64,
+    log: Log,
+}
+
+impl Process {
+    /// Starts the binary with a file, and waits for its ready line.
+    ///
+    /// # Panics
+    ///
+    /// If it ends before it is ready.
+    pub async fn start(file: &Path) -> Self {
+        let mut command = command();
+        command
+            .arg("run")
+            .arg("--config")
+            .arg(file)
+            .stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary can be run");
+        let out = Log::of(child.stdout.take().expect("stdout is piped"));
+        let log = Log::of(child.stderr.take().expect("stderr is piped"));
+        let line = until("the ready line", async || {
+            if let Some(status) = child.try_wait().expect("a child can be waited for") {
+                panic!("ended before it was ready ({status}): {}", log.text());
+            }
+            out.text()
+                .lines()
+                .next()
+                .filter(|_| out.text().contains('\n'))
+                .map(str::to_owned)
+        })
+        .await;
+        // ready http://ADDRESS admin http://ADDRESS revision N
+        let words: Vec<_> = line.split(' ').collect();
+        let ["ready", address, "admin", admin, "revision", revision] = words[..] else {
+            panic!("no ready line: {line:?}");
+        };
+        let at = |url: &str| {
+            let address = url.strip_prefix("http://").and_then(|at| at.parse().ok());
+            address.unwrap_or_else(|| panic!("no address in {line:?}"))
+        };
+        let token = file.with_file_name("admin.token");
+        Self {
+            child,
+            address: at(address),
+            admin: Admin::new(at(admin), &token),
+            revision: revision.parse().expect("a revision is a number"),
+            log,
+        }
+    }
+
+    /// Where clients are served.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its admin side.
+    #[must_use]
+    pub fn admin(&self) -> &Admin {
+        &self.admin
+    }
+
+    /// The revision in its ready line.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// What it has logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.log.text()
+    }
+
+    /// Asks it to end, and does not wait for it.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    pub async fn terminate(&self) {
+        let pid = self.child.id().expect("it still runs").to_string();
+        let status = Command::new("kill").args(["-TERM", &pid]).status().await;
+        assert!(
+            status.expect("a signal can be sent").success(),
+            "no process {pid}"
+        );
+    }
+
+    /// Waits for its end; answers the exit code and the log.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end in time, or ends by a signal.
+    pub async fn end(mut self) -> (i32, String) {
+        let status = timeout(BOUND, self.child.wait()).await;
+        let status = status.unwrap_or_else(|_| panic!("it goes on: {}", self.log.text()));
+        let code = status.expect("a child can be waited for").code();
+        (
+            code.unwrap_or_else(|| panic!("ended by a signal: {}", self.log.text())),
+            self.log.text(),
+        )
+    }
+}
+
+/// Everything that comes out of a pipe.
+#[derive(Clone, Debug, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Log {
+    fn of(pipe: impl AsyncRead + Send + Unpin + 'static) -> Self {
+        let log = Self::default();
+        let writer = log.clone();
+        tokio::spawn(async move {
+            let mut lines = BufReader::new(pipe).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                let mut text = writer.0.lock().unwrap();
+                text.push_str(&line);
+                text.push('\n');
+            }
+        });
+        log
+    }
+
+    fn text(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+fn command() -> Command {
+    let mut command = Command::new(binary());
+    command
+        .env_remove("AFFINITY_ADMIN_TOKEN")
+        .env_remove("RUST_LOG")
+        .kill_on_drop(true);
+    command
+}
+
+/// The binary beside the running test, brought up to date once.
+fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let test = std::env::current_exe().expect("a test knows where it is");
+        // TARGET/PROFILE/deps/TEST
+        let profile = test
+            .parent()
+            .and_then(Path::parent)
+            .expect("tests are in a target directory");
+        let target = profile
+            .parent()
+            .expect("a profile is in a target directory");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = std::process::Command::new(cargo);
+        // together with this package, so that their common dependencies are built only once
+        build.args(["build", "--quiet", "-p", "gateway", "-p", "affinity-tests"]);
+        build.arg("--target-dir").arg(target);
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status();
+        assert!(
+            status.expect("cargo can be run").success(),
+            "the binary cannot be built"
+        );
+        profile.join("gateway")
+    })
+}

@@ -1,0 +1,68 @@
+//! A gateway in this process, from a configuration file on the disk.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use affinity_gateway::Gateway;
+use affinity_gateway::config::Settings;
+
+use crate::Scratch;
+use crate::admin::Admin;
+use crate::config::Config;
+
+/// A running gateway with its file and its admin side.
+#[derive(Debug)]
+pub struct Replica {
+    /// The gateway.
+    pub gateway: Gateway,
+    /// Its admin side.
+    pub admin: Admin,
+    /// Its configuration file.
+    pub file: PathBuf,
+}
+
+impl Replica {
+    /// Writes the file and starts a gateway from it. Its file is not watched.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is wrong, or the gateway does not start.
+    pub async fn start(dir: &Scratch, config: &Config) -> Self {
+        Self::named(dir, config, "gateway.toml").await
+    }
+
+    /// As [`Replica::start`], with another file name, for several gateways in one directory.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is wrong, or the gateway does not start.
+    pub async fn named(dir: &Scratch, config: &Config, name: &str) -> Self {
+        let file = config.write(dir, name);
+        let settings = load(&file);
+        let token = settings.listen.admin_token_file.clone();
+        let gateway = Gateway::start(settings).await;
+        let gateway = gateway.unwrap_or_else(|e| panic!("the gateway does not start: {e}"));
+        let admin = Admin::new(gateway.admin(), &token);
+        Self {
+            gateway,
+            admin,
+            file,
+        }
+    }
+
+    /// Where clients are served.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.gateway.address()
+    }
+}
+
+/// Reads a file that has to be right.
+///
+/// # Panics
+///
+/// If it is wrong.
+#[must_use]
+pub fn load(file: &Path) -> Settings {
+    Settings::load(file).unwrap_or_else(|e| panic!("the configuration is refused: {e}"))
+}
