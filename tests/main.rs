@@ -1,1 +1,9 @@
 //! One binary for all end-to-end stories.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+mod stories;

@@ -1,0 +1,6 @@
+//! What an outsider sees of a gateway between real clients and real endpoints, story by story.
+
+// Sessions.
+mod abort;
+mod replicas;
+mod sessions;
