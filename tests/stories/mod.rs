@@ -4,3 +4,9 @@
 mod abort;
 mod replicas;
 mod sessions;
+
+// Operators.
+mod edits;
+mod mutations;
+mod restart;
+mod verbs;
