@@ -10,3 +10,11 @@ mod edits;
 mod mutations;
 mod restart;
 mod verbs;
+
+// Bytes.
+mod bodies;
+mod http2;
+mod sockets;
+
+// What is counted.
+mod counts;
