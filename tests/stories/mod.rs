@@ -18,3 +18,7 @@ mod sockets;
 
 // What is counted.
 mod counts;
+
+// The binary.
+mod binary;
+mod command_line;
