@@ -36,6 +36,7 @@ pub(crate) const TABLE: &[Row] = &[
             "base64",
             "hkdf",
             "hmac",
+            "humantime",
             "jsonwebtoken",
             "libm",
             "serde",

@@ -1,7 +1,7 @@
 //! Points in time as the rules see them.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A point in time: milliseconds since the Unix epoch.
 ///
@@ -55,10 +55,20 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
+    /// The time in UTC to the second (RFC 3339), or the seconds themselves past the year 9999.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+        match self.as_secs() {
+            secs @ 0..END_OF_CALENDAR => {
+                let time = SystemTime::UNIX_EPOCH + Duration::from_secs(secs);
+                write!(f, "{}", humantime::format_rfc3339_seconds(time))
+            }
+            secs => write!(f, "{secs}"),
+        }
     }
 }
+
+/// The first second of the year 10000, which the formatter cannot write.
+const END_OF_CALENDAR: u64 = 253_402_300_800;
 
 const fn millis(span: Duration) -> u64 {
     let millis = span.as_millis();
@@ -66,5 +76,22 @@ const fn millis(span: Duration) -> u64 {
         u64::MAX
     } else {
         millis as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_see_a_date() {
+        for (secs, shown) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (1_796_003_989, "2026-11-30T01:59:49Z"),
+            (END_OF_CALENDAR - 1, "9999-12-31T23:59:59Z"),
+            (END_OF_CALENDAR, "253402300800"),
+        ] {
+            assert_eq!(Timestamp::from_secs(secs).to_string(), shown);
+        }
     }
 }

@@ -320,7 +320,7 @@ fn retire_takes_what_has_no_session_left() {
         (
             "draining, not drained",
             |t| retire(t, "C", false),
-            "refused: C is not drained before 1800014400.000; wait, or force it and move its sessions by weights",
+            "refused: C is not drained before 2027-01-15T12:00:00Z; wait, or force it and move its sessions by weights",
         ),
         (
             "active",
