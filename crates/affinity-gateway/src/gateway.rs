@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
@@ -12,9 +12,9 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::Clock;
-use tower_affinity::{CookieAttributes, SystemClock};
 
 use crate::admin::{self, AdminOptions, AdminToken, TokenError};
 use crate::causes::with_causes;
@@ -50,7 +50,6 @@ struct Shared {
 #[derive(Debug)]
 struct Live {
     settings: Settings,
-    former_cookies: Vec<CookieAttributes>,
     upstream: Upstream<Incoming>,
     checks: Checks,
 }
@@ -120,13 +119,7 @@ impl Gateway {
         let tunnels = Tunnels::new();
         let upstream = upstream(&settings, &tunnels);
         let checks = Checks::begin(control.groups().clone(), &settings.upstream);
-        let stack = build(
-            &settings,
-            &control,
-            Vec::new(),
-            upstream.clone(),
-            metrics.recorder(),
-        )?;
+        let stack = build(&settings, &control, upstream.clone(), metrics.recorder())?;
         let shared = Arc::new(Shared {
             control,
             swap: Swap::new(stack),
@@ -134,7 +127,6 @@ impl Gateway {
             tunnels,
             live: Mutex::new(Live {
                 settings,
-                former_cookies: Vec::new(),
                 upstream,
                 checks,
             }),
@@ -230,10 +222,14 @@ impl Shared {
         let (shared, file) = (Arc::clone(self), path.to_owned());
         let reloaded = tokio::task::spawn_blocking(move || {
             let settings = Settings::load(&file)?;
-            shared.reload(settings)
+            if shared.live().settings == settings {
+                return Ok(None);
+            }
+            shared.reload(settings).map(Some)
         });
         match reloaded.await {
-            Ok(Ok(changed)) => {
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some(changed))) => {
                 let revision = changed.after.revision().0;
                 tracing::info!(path = %path.display(), revision, "configuration applied");
             }
@@ -249,17 +245,9 @@ impl Shared {
     }
 
     fn reload(&self, settings: Settings) -> Result<Changed, ReloadError> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = self.live();
         if let Some(key) = needs_restart(&live.settings, &settings) {
             return Err(ReloadError::NeedsRestart(key));
-        }
-        let mut former = live.former_cookies.clone();
-        let before = live.settings.pin.cookie.attributes().clone();
-        let after = settings.pin.cookie.attributes().clone();
-        if before != after {
-            // browsers hold the old one for as long as a session lives
-            former.retain(|cookie| *cookie != before && *cookie != after);
-            former.push(before);
         }
         let redial = live.settings.upstream != settings.upstream
             || live.settings.listen.trusted_proxies != settings.listen.trusted_proxies;
@@ -271,7 +259,6 @@ impl Shared {
         let stack = build(
             &settings,
             &self.control,
-            former.clone(),
             upstream.clone(),
             self.metrics.recorder(),
         )?;
@@ -281,17 +268,17 @@ impl Shared {
             live.checks = Checks::begin(self.control.groups().clone(), &settings.upstream);
         }
         live.upstream = upstream;
-        live.former_cookies = former;
         live.settings = settings;
         Ok(changed)
     }
 
     fn is_ready(&self) -> bool {
-        self.live
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .checks
-            .is_complete()
+        self.live().checks.is_complete()
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        // a reload puts whole values into it, so it is right even after another thread panicked
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

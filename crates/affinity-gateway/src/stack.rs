@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use tower::ServiceBuilder;
 use tower_affinity::balance::{Connect, Endpoint, GroupBalance};
 use tower_affinity::record::Recorder;
-use tower_affinity::{AffinityLayer, BuildError, CookieAttributes, GatewayLayer, GatewayService};
+use tower_affinity::{AffinityLayer, BuildError, GatewayLayer, GatewayService};
 use tower_service::Service;
 
 use crate::config::Settings;
@@ -37,7 +37,6 @@ impl Connect<Incoming> for Dial {
 pub(crate) fn build(
     settings: &Settings,
     control: &Control,
-    former_cookies: Vec<CookieAttributes>,
     upstream: Upstream<Incoming>,
     recorder: &Recorder,
 ) -> Result<Stack, StackError> {
@@ -49,7 +48,7 @@ pub(crate) fn build(
         .lifetimes(settings.pin.lifetimes)
         .carriers(settings.pin.carriers.clone())
         .cookie(settings.pin.cookie.attributes().clone())
-        .former_cookies(former_cookies)
+        .former_cookies(control.former_cookies(settings))
         .clock(control.clock())
         .recorder(recorder.clone());
     for scope in &settings.scopes {

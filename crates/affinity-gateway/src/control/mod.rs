@@ -4,6 +4,7 @@
 //! after another: decided on the present snapshot, kept in the state file (`store`), and only then
 //! published to the data plane.
 
+mod cookies;
 mod edit;
 mod keys;
 mod plane;

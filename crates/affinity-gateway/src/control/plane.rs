@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use thiserror::Error;
-use tower_affinity::Rollouts;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{
     Change, Clock, CodeCollision, GroupName, Lifetimes, NewGroup, PinCodec, Refusal, Revision,
     Rollout, RolloutError, State, Timestamp,
 };
+use tower_affinity::{CookieAttributes, Rollouts};
 
+use super::cookies::CookieUse;
 use super::edit::{EditError, applied, edited};
 use super::keys::rotated;
 use super::store::{Kept, StateFile, StoreError};
@@ -132,6 +133,7 @@ impl Control {
                 endpoints: BTreeMap::new(),
                 applied: applied(&settings.groups),
                 keys: BTreeMap::new(),
+                cookies: CookieUse::default(),
             },
         };
         let codec = codec(settings)?;
@@ -177,6 +179,17 @@ impl Control {
     #[must_use]
     pub fn lifetimes(&self) -> Lifetimes {
         self.live().lifetimes
+    }
+
+    /// The cookies of earlier configurations that browsers may still hold once `settings` are
+    /// applied.
+    #[must_use]
+    pub fn former_cookies(&self, settings: &Settings) -> Vec<CookieAttributes> {
+        let max_age = settings.pin.lifetimes.max_age();
+        let cookies = &self.live().kept.cookies;
+        cookies
+            .with(&settings.pin.cookie, self.now(), max_age)
+            .former(&settings.service)
     }
 
     /// The clock of pins and of the rollout.
@@ -265,6 +278,10 @@ impl Control {
         })?;
         let mut kept = live.kept.clone();
         kept.keys = keys;
+        kept.cookies =
+            live.kept
+                .cookies
+                .with(&settings.pin.cookie, now, settings.pin.lifetimes.max_age());
         for group in &settings.groups {
             kept.endpoints
                 .insert(group.name.to_string(), group.endpoints.clone());

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tower_affinity::core::{DocumentError, Rollout};
 
+use super::cookies::CookieUse;
 use super::edit::AppliedGroups;
 use super::keys::KeyUse;
 
@@ -66,6 +67,7 @@ pub(super) struct Kept {
     pub(super) endpoints: BTreeMap<String, Vec<SocketAddr>>,
     pub(super) applied: AppliedGroups,
     pub(super) keys: BTreeMap<String, KeyUse>,
+    pub(super) cookies: CookieUse,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -81,6 +83,7 @@ struct StateDocument {
     endpoints: BTreeMap<String, Vec<SocketAddr>>,
     applied: AppliedGroups,
     keys: BTreeMap<String, KeyUse>,
+    cookies: CookieUse,
 }
 
 /// The place of the state file.
@@ -129,6 +132,7 @@ impl StateFile {
             endpoints: state.endpoints,
             applied: state.applied,
             keys: state.keys,
+            cookies: state.cookies,
         }))
     }
 
@@ -139,6 +143,7 @@ impl StateFile {
             endpoints: kept.endpoints.clone(),
             applied: kept.applied.clone(),
             keys: kept.keys.clone(),
+            cookies: kept.cookies.clone(),
         };
         let write = || {
             let state = serde_json::to_value(document)?;

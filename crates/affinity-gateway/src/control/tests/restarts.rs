@@ -96,3 +96,37 @@ fn a_change_that_cannot_be_kept_is_not_made() {
     );
     assert_eq!(*plane.control.rollouts().current(), *before);
 }
+
+#[test]
+fn a_renamed_cookie_is_read_for_as_long_as_a_session_lives() {
+    let plane = Plane::start(TWO);
+    let renamed = |name: &str| {
+        let head = format!(
+            "service = \"checkout\"\n[pin]\nkeys = [\"k1:env:K1\"]\ncookie = {{ name = \"{name}\" }}\n"
+        );
+        with_keys(&head, TWO, plane.directory.path())
+    };
+    let names = |control: &Control, settings: &Settings| -> Vec<String> {
+        let cookies = control.former_cookies(settings);
+        cookies
+            .iter()
+            .map(|cookie| cookie.as_name().to_owned())
+            .collect()
+    };
+    let (one, two) = (renamed("one"), renamed("two"));
+    let control = open(&one, &plane.clock).unwrap();
+    assert_eq!(names(&control, &one), ["__Host-affinity-checkout"]);
+    plane.clock.advance(Duration::from_secs(3600));
+    let control = open(&two, &plane.clock).unwrap();
+    assert_eq!(names(&control, &two), ["__Host-affinity-checkout", "one"]);
+    plane.clock.advance(Duration::from_secs(3 * 3600));
+    assert_eq!(
+        names(&control, &two),
+        ["one"],
+        "the oldest has outlived every session"
+    );
+    assert_eq!(
+        names(&control, &one),
+        ["__Host-affinity-checkout", "two"][1..]
+    );
+}
