@@ -12,10 +12,11 @@ use crate::tag::{GroupTag, GroupTagLayer};
 
 /// Everything of a gateway but the leaf, in the one right order.
 ///
-/// From the outside: [`AffinityLayer`] · [`GroupTagLayer`] · [`RespondLayer`] ·
-/// [`GroupMetricsLayer`], and inside of them a [`GroupBalance`](crate::balance::GroupBalance) or
+/// From the outside: [`AffinityLayer`] · [`GroupTagLayer`] · [`GroupMetricsLayer`] ·
+/// [`RespondLayer`], and inside of them a [`GroupBalance`](crate::balance::GroupBalance) or
 /// another leaf. The order matters: names are set once there is a decision, what the endpoint
-/// speaks is read before its names are removed, and errors are counted before they become answers.
+/// says is read before its names are removed, and what is counted is what the client gets: an
+/// error is an answer by then.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -69,8 +70,8 @@ use crate::tag::{GroupTag, GroupTagLayer};
 /// let gateway = ServiceBuilder::new()
 ///     .layer(affinity) // finds or makes the pin, decides, writes it back
 ///     .layer(GroupTagLayer::new()) // names the group to the endpoint, removes spoofed names
-///     .layer(RespondLayer::new()) // errors become answers
 ///     .layer(GroupMetricsLayer::new()) // counts and times per group and cohort
+///     .layer(RespondLayer::new()) // errors become answers
 ///     .service(GroupBalance::new(groups, connect)); // takes it to an endpoint of the group
 /// # let _ = gateway; }
 /// ```
@@ -82,7 +83,7 @@ pub struct GatewayLayer {
 }
 
 /// The service of [`GatewayLayer`].
-pub type GatewayService<S> = AffinityService<GroupTag<Respond<GroupMetrics<S>>>>;
+pub type GatewayService<S> = AffinityService<GroupTag<GroupMetrics<Respond<S>>>>;
 
 impl GatewayLayer {
     /// The layers around a leaf. They count through the recorder of `affinity`.
@@ -99,8 +100,8 @@ impl<S> Layer<S> for GatewayLayer {
     type Service = GatewayService<S>;
 
     fn layer(&self, leaf: S) -> Self::Service {
-        let counted = self.metrics.layer(leaf);
-        let infallible = RespondLayer::new().layer(counted);
-        self.affinity.layer(GroupTagLayer::new().layer(infallible))
+        let infallible = RespondLayer::new().layer(leaf);
+        let counted = self.metrics.layer(infallible);
+        self.affinity.layer(GroupTagLayer::new().layer(counted))
     }
 }

@@ -50,10 +50,10 @@ pub fn stack<C, B>(affinity: AffinityLayer, groups: Groups, connect: C) -> Stack
         .layer(affinity)
         // names the group to the endpoint, removes names that a client forged
         .layer(GroupTagLayer::new())
+        // counts and times per group and cohort, what the client gets
+        .layer(GroupMetricsLayer::new())
         // errors become answers: outside of it nothing can fail
         .layer(RespondLayer::new())
-        // counts and times per group and cohort
-        .layer(GroupMetricsLayer::new())
         // picks an endpoint of the group
         .service(GroupBalance::new(groups, connect))
 }

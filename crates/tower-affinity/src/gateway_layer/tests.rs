@@ -258,12 +258,18 @@ async fn every_request_is_counted_once_however_it_ends() {
     for series in [
         format!("{current},decision=assigned,cause=new,code_class=2xx}}"),
         format!("{current},decision=pinned,cause=ok,code_class=4xx}}"),
+        // an endpoint that broke off, and a group without one: what the client gets counts
+        format!("{current},decision=pinned,cause=ok,code_class=5xx}}"),
         format!("{current},decision=assigned,cause=malformed,code_class=2xx}}"),
         "affinity_requests_total{group=none,cohort=none,decision=refused,cause=no_ready,code_class=5xx}".to_owned(),
         "affinity_sessions_assigned_total{group=a}".to_owned(),
     ] {
         assert!(seen.contains_key(&series), "{series} is missing in {seen:#?}");
     }
+    assert_eq!(
+        seen["affinity_sessions_assigned_total{group=a}"], 2.0,
+        "only an answer of the group begins a session"
+    );
     assert!(
         seen.keys().all(|series| !series.contains("in_flight")),
         "{seen:#?}"

@@ -11,8 +11,8 @@ use super::body::MetricsBody;
 use super::recorder::Recorder;
 use super::running::Running;
 use super::series::CodeClass;
-use crate::Affinity;
 use crate::balance::Lease;
+use crate::{Affinity, OwnAnswer};
 
 pin_project! {
     /// Counts the request if it fails or is dropped; else its body does.
@@ -62,7 +62,11 @@ where
                 return Poll::Ready(Err(error));
             }
         };
-        if let Some((recorder, affinity)) = this.settles.take() {
+        // a session begins or moves with an answer of its group, not with one that we made
+        let own = response.extensions().get::<OwnAnswer>().is_some();
+        if let Some((recorder, affinity)) = this.settles.take()
+            && !own
+        {
             recorder.settled(affinity.decision());
         }
         let class = CodeClass::of(response.status());

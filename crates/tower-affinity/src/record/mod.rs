@@ -4,7 +4,8 @@
 //! dropped: `affinity_requests_total{group,cohort,decision,cause,code_class}`, with its duration in
 //! `affinity_request_duration_seconds{group,cohort}` and, until then, in
 //! `affinity_requests_in_flight{group}`. `code_class` is `1xx` (a tunnel) to `5xx` for a whole
-//! answer, `error` if the inner service failed or the body broke, and `client_abort` if the answer
+//! answer, `error` if the body broke or, without a [`RespondLayer`](crate::RespondLayer) inside, the
+//! service failed, and `client_abort` if the answer
 //! was not waited for or not taken to its end.
 //!
 //! Everything goes through a [`Recorder`], which the other layers share: what they refuse is
@@ -41,6 +42,7 @@ mod body;
 mod future;
 mod names;
 mod recorder;
+mod returned;
 mod running;
 mod series;
 mod service;

@@ -13,6 +13,7 @@ pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
 pub(super) const PLANTED: &str = "affinity_pins_planted_total";
 pub(super) const CLAIMS_DROPPED: &str = "affinity_claims_dropped_total";
 pub(super) const SIGNALS_IGNORED: &str = "affinity_signals_ignored_total";
+pub(super) const NOT_RETURNED: &str = "affinity_pins_not_returned";
 pub(super) const WEIGHT: &str = "affinity_group_weight";
 pub(super) const STATE: &str = "affinity_group_state";
 pub(super) const REVISION: &str = "affinity_rollout_revision";
@@ -42,7 +43,11 @@ const COUNTERS: [(&str, &str); 9] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 5] = [
+const GAUGES: [(&str, &str); 6] = [
+    (
+        NOT_RETURNED,
+        "1 if under 1 % of the last 1,000 issued pins came back: someone drops our cookie",
+    ),
     (IN_FLIGHT, "Requests whose answer or tunnel has not ended"),
     (WEIGHT, "The group's relative share of new sessions"),
     (

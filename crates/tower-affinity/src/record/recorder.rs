@@ -10,6 +10,7 @@ use metrics::{Counter, Key, Label};
 use tower_affinity_core::{Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, State};
 
 use super::names;
+use super::returned::Returned;
 use super::running::Running;
 use super::series::{CodeClass, Labels, Series};
 use super::source::{Kept, Source};
@@ -32,6 +33,7 @@ struct Shared {
     planted: Kept<Counter>,
     claims_dropped: Kept<Counter>,
     signals_ignored: Kept<Counter>,
+    returned: Returned,
     /// Held while a table above grows or shrinks.
     changing: Mutex<Shown>,
 }
@@ -147,7 +149,20 @@ impl Recorder {
         self.series(group.as_str()).wrong_group();
     }
 
+    /// The first pin of a session is on its way to the client.
+    pub(crate) fn pin_issued(&self) {
+        let Some(missing) = self.0.returned.issued() else {
+            return;
+        };
+        if missing {
+            tracing::warn!("issued pins do not come back: something drops our cookie");
+        }
+        let missing = f64::from(u8::from(missing));
+        self.0.source.set(names::NOT_RETURNED, Vec::new(), missing);
+    }
+
     pub(crate) fn pin_verified(&self, key: &KeyId) {
+        self.0.returned.returned();
         let count = |handle: &Kept<Counter>| {
             let series = || Key::from_parts(names::VERIFIED, vec![kid_label(key)]);
             handle.with(&self.0.source, series, |counter| counter.increment(1));

@@ -56,6 +56,9 @@ impl Wire {
             return false;
         }
         let sealed = self.codec.seal(pin);
+        if pin.moves == 0 && pin.issued == pin.started {
+            self.recorder.pin_issued();
+        }
         if sealed.dropped_unknown {
             self.recorder.claims_dropped();
         }
