@@ -7,8 +7,8 @@ use std::task::{Context, Poll, ready};
 use http::Response;
 use pin_project_lite::pin_project;
 
-use super::layer::State;
 use super::settle::Settle;
+use super::state::State;
 use crate::Affinity;
 
 pin_project! {

@@ -13,6 +13,7 @@ mod layer;
 mod refuse;
 mod service;
 mod settle;
+mod state;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::AssignLayer;

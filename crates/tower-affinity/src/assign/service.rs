@@ -12,9 +12,9 @@ use tower_affinity_core::{
 use tower_service::Service;
 
 use super::future::ResponseFuture;
-use super::layer::State;
 use super::refuse::refusal;
 use super::settle::Settle;
+use super::state::State;
 use crate::Affinity;
 use crate::random::fresh_session;
 use crate::wire::Presented;

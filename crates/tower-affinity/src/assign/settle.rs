@@ -8,7 +8,7 @@ use tower_affinity_core::{
     Cause, Decision, GroupRef, Kind, Lifetimes, Revision, SessionPin, Timestamp,
 };
 
-use super::layer::State;
+use super::state::State;
 use crate::problem::OwnAnswer;
 use crate::signal::Signal;
 use crate::wire::{Scope, WriteBack};

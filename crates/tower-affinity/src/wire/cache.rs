@@ -1,9 +1,13 @@
 //! Keeps shared caches from storing what belongs to one session or one commit.
 
-use http::header::{CACHE_CONTROL, EXPIRES, HeaderMap, HeaderValue};
+use http::header::{CACHE_CONTROL, EXPIRES, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
-use super::write::{remove_shared_cache_names, set_cache_control};
+/// Names that only shared caches read; they go with an answer that becomes private.
+const FOR_SHARED_CACHES: [HeaderName; 2] = [
+    HeaderName::from_static("cdn-cache-control"),
+    HeaderName::from_static("surrogate-control"),
+];
 
 /// Statuses that a cache may store without being told (RFC 9110, section 15.1).
 const HEURISTIC: [u16; 12] = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
@@ -33,17 +37,20 @@ pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &Heade
             (is(b"no-store") && !overlooked) || (is(b"private") && !directive.contains(&b'='));
         told |= is(b"public") || is(b"max-age") || is(b"s-maxage");
     }
-    let cdn = ["cdn-cache-control", "surrogate-control"];
-    let told = told || cdn.iter().any(|name| headers.contains_key(*name));
+    let told_apart = FOR_SHARED_CACHES
+        .iter()
+        .any(|name| headers.contains_key(name));
     // a 304 freshens what is stored already
     let heuristic = *method != Method::POST
         && (HEURISTIC.contains(&status.as_u16()) || status == StatusCode::NOT_MODIFIED);
-    (told || heuristic) && (!forbidden || cdn.iter().any(|name| headers.contains_key(*name)))
+    told_apart || ((told || heuristic) && !forbidden)
 }
 
 /// Makes the answer private to its client, or leaves it unstorable if it is.
 pub(super) fn make_private(headers: &mut HeaderMap) {
-    remove_shared_cache_names(headers);
+    for name in FOR_SHARED_CACHES {
+        headers.remove(name);
+    }
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
         return;
@@ -61,7 +68,10 @@ pub(super) fn make_private(headers: &mut HeaderMap) {
         kept.insert(0, b"private");
     }
     let joined = kept.join(b", ".as_slice());
-    set_cache_control(headers, &joined);
+    // directives that came as header values, joined by commas, are one again
+    if let Ok(value) = HeaderValue::from_bytes(&joined) {
+        headers.insert(CACHE_CONTROL, value);
+    }
 }
 
 /// All directives of all lines. They are bytes: a quoted string may hold any, and must not hide

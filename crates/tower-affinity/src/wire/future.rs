@@ -7,8 +7,8 @@ use std::task::{Context, Poll, ready};
 use http::Response;
 use pin_project_lite::pin_project;
 
-use super::layer::Wire;
 use super::read::Came;
+use super::shared::Wire;
 
 pin_project! {
     /// Writes the pin once the answer is there.

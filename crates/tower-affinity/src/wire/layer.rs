@@ -1,4 +1,4 @@
-//! [`PinLayer`]: the layer and what all its services share.
+//! [`PinLayer`] and its settings.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use tower_layer::Layer;
 
 use super::scope::{PathPattern, Scope};
 use super::service::PinService;
+use super::shared::{Carriers, Wire};
 use crate::carrier::{Carrier, CookieAttributes};
 use crate::clock::SystemClock;
 use crate::record::Recorder;
@@ -16,27 +17,6 @@ use crate::record::Recorder;
 #[must_use]
 pub struct PinLayer {
     wire: Arc<Wire>,
-}
-
-/// What the services of one layer share.
-#[derive(Clone)]
-pub(super) struct Wire {
-    pub(super) codec: Arc<PinCodec>,
-    pub(super) salt: DrawSalt,
-    pub(super) scopes: Vec<Arc<Scope>>,
-    pub(super) carriers: Carriers,
-    pub(super) cookie: CookieAttributes,
-    pub(super) former_cookies: Vec<CookieAttributes>,
-    /// The names under which our cookie is read: the present one first.
-    pub(super) cookie_names: Vec<Box<str>>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) recorder: Recorder,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Carriers {
-    pub(super) cookie: bool,
-    pub(super) header: bool,
 }
 
 impl PinLayer {
@@ -108,17 +88,6 @@ impl PinLayer {
         let all = std::iter::once(&wire.cookie).chain(&wire.former_cookies);
         wire.cookie_names = all.map(|cookie| cookie.as_name().into()).collect();
         self
-    }
-}
-
-impl std::fmt::Debug for Wire {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Wire")
-            .field("codec", &self.codec)
-            .field("scopes", &self.scopes)
-            .field("carriers", &self.carriers)
-            .field("cookie", &self.cookie)
-            .finish_non_exhaustive()
     }
 }
 

@@ -13,6 +13,7 @@ mod layer;
 mod read;
 mod scope;
 mod service;
+mod shared;
 mod write;
 
 pub use self::future::ResponseFuture;

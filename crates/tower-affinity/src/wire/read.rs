@@ -9,8 +9,8 @@ use tower_affinity_core::{
     Absence, DrawKey, Fault, Level, Presented as Shows, SessionPin, Shown, Timestamp,
 };
 
-use super::layer::Wire;
 use super::scope::{AssignBy, Scope};
+use super::shared::Wire;
 use crate::carrier::{Carrier, MAX_CANDIDATES, SameSite, cookie, header};
 use crate::{ClientAddr, PeerAddr};
 

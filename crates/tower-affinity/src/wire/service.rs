@@ -7,7 +7,7 @@ use http::{Request, Response};
 use tower_service::Service;
 
 use super::future::ResponseFuture;
-use super::layer::Wire;
+use super::shared::Wire;
 
 /// Reads pins from requests and writes them on answers; see the [module](super).
 #[derive(Clone, Debug)]

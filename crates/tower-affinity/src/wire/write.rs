@@ -1,13 +1,13 @@
 //! Writes a pin on an answer, or clears it.
 
-use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use http::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use http::{Response, StatusCode};
 use tower_affinity_core::{Level, SessionPin};
 
 use super::cache;
-use super::layer::Wire;
 use super::read::Came;
 use super::scope::CachePolicy;
+use super::shared::Wire;
 use crate::carrier::{Carrier, cookie, header};
 
 /// What the state side wants done with the pin of an answer: a response extension.
@@ -18,11 +18,6 @@ pub enum WriteBack {
     /// It is cleared.
     Clear,
 }
-
-const SHARED_CACHE_NAMES: [HeaderName; 2] = [
-    HeaderName::from_static("cdn-cache-control"),
-    HeaderName::from_static("surrogate-control"),
-];
 
 impl Wire {
     pub(super) fn write<B>(&self, came: &Came, response: &mut Response<B>) {
@@ -97,20 +92,5 @@ impl Wire {
             Carrier::Cookie => return false,
         }
         true
-    }
-}
-
-/// Names that only shared caches read; they go with an answer that became private.
-pub(super) fn remove_shared_cache_names(headers: &mut HeaderMap) {
-    for name in SHARED_CACHE_NAMES {
-        headers.remove(name);
-    }
-}
-
-/// Replaces the whole cache control.
-pub(super) fn set_cache_control(headers: &mut HeaderMap, directives: &[u8]) {
-    // directives that came as header values, joined by commas, are one again
-    if let Ok(value) = HeaderValue::from_bytes(directives) {
-        headers.insert(CACHE_CONTROL, value);
     }
 }

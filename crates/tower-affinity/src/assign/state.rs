@@ -1,0 +1,58 @@
+//! What the services of one [`AssignLayer`](super::AssignLayer) share.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tower_affinity_core::{Clock, DrawSalt, GroupCodes, GroupName, PinCodec, Readiness, Rollout};
+
+use crate::Rollouts;
+use crate::record::Recorder;
+
+/// Everything that a decision depends on besides the request.
+#[derive(Clone)]
+pub(super) struct State {
+    pub(super) rollouts: Rollouts,
+    pub(super) codec: Arc<PinCodec>,
+    pub(super) view: Arc<ArcSwap<View>>,
+    pub(super) salt: DrawSalt,
+    pub(super) ready: Arc<dyn Readiness>,
+    pub(super) serving: Option<GroupName>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) recorder: Recorder,
+}
+
+/// One snapshot together with the codes of its groups.
+pub(super) struct View {
+    pub(super) rollout: Arc<Rollout>,
+    pub(super) codes: GroupCodes,
+}
+
+impl State {
+    /// The present snapshot with its codes, which are made once for each snapshot.
+    pub(super) fn view(&self) -> Arc<View> {
+        let rollout = self.rollouts.current();
+        let view = self.view.load_full();
+        if Arc::ptr_eq(&view.rollout, &rollout) {
+            return view;
+        }
+        let codes = self.codec.codes(&rollout).unwrap_or_else(|collision| {
+            // changes are checked for this before they are published: a pin to either group is
+            // unknown then, and its session is drawn anew
+            tracing::error!(%collision, "codes of the rollout collide");
+            GroupCodes::default()
+        });
+        let view = Arc::new(View { rollout, codes });
+        self.view.store(Arc::clone(&view));
+        view
+    }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("rollouts", &self.rollouts)
+            .field("codec", &self.codec)
+            .field("serving", &self.serving)
+            .finish_non_exhaustive()
+    }
+}
