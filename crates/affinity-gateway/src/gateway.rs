@@ -2,56 +2,37 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
-use hyper::body::Incoming;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::Clock;
 
 use crate::admin::{self, AdminOptions, AdminToken, TokenError};
-use crate::causes::with_causes;
-use crate::config::{ConfigError, Settings, watch};
+use crate::config::{Settings, watch};
 use crate::control::{Changed, Control, ControlError, Start};
-use crate::health::Checks;
 use crate::metrics::Metrics;
-use crate::serve::{Drained, ServeOptions, Tunnels, serve};
-use crate::stack::{StackError, Swap, build};
-use crate::upstream::{Upstream, UpstreamOptions};
+use crate::reload::{ReloadError, Running};
+use crate::serve::{Drained, ServeOptions, serve};
+use crate::stack::StackError;
 
-/// A running gateway. Dropping it without [`Gateway::shutdown`] cuts everything at once.
+/// A running gateway. Dropping it begins the same end as [`Gateway::shutdown`] without waiting.
 #[derive(Debug)]
 pub struct Gateway {
-    shared: Arc<Shared>,
+    running: Arc<Running>,
     address: SocketAddr,
     admin: SocketAddr,
     data: JoinHandle<Drained>,
     tasks: Vec<JoinHandle<()>>,
     shutdown: CancellationToken,
-}
-
-/// What a reload changes.
-#[derive(Debug)]
-struct Shared {
-    control: Control,
-    swap: Swap,
-    metrics: Metrics,
-    tunnels: Tunnels,
-    live: Mutex<Live>,
-}
-
-#[derive(Debug)]
-struct Live {
-    settings: Settings,
-    upstream: Upstream<Incoming>,
-    checks: Checks,
+    _end: DropGuard,
 }
 
 /// A gateway that could not start.
@@ -82,24 +63,6 @@ pub enum StartError {
     Metrics(String),
 }
 
-/// An edited configuration of which nothing was applied.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ReloadError {
-    /// The file is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A setting changed that only a restart can change.
-    #[error("{0} cannot be changed while the gateway runs; undo the edit or restart it")]
-    NeedsRestart(&'static str),
-    /// A rule forbids the edit.
-    #[error(transparent)]
-    Control(#[from] ControlError),
-    /// The layers cannot be built.
-    #[error(transparent)]
-    Stack(#[from] StackError),
-}
-
 impl Gateway {
     /// Binds both listeners, reads or makes the state, and serves.
     ///
@@ -116,41 +79,28 @@ impl Gateway {
         let metrics = Metrics::new().map_err(StartError::Metrics)?;
         let Start { control, .. } = Control::start(&settings, groups, clock)?;
         metrics.follow(&control);
-        let tunnels = Tunnels::new();
-        let upstream = upstream(&settings, &tunnels);
-        let checks = Checks::begin(control.groups().clone(), &settings.upstream);
-        let stack = build(&settings, &control, upstream.clone(), metrics.recorder())?;
-        let shared = Arc::new(Shared {
-            control,
-            swap: Swap::new(stack),
-            metrics,
-            tunnels,
-            live: Mutex::new(Live {
-                settings,
-                upstream,
-                checks,
-            }),
-        });
+        let running = Arc::new(Running::begin(settings, control, metrics)?);
         let shutdown = CancellationToken::new();
         let data = tokio::spawn(serve(
             listener,
-            shared.swap.clone(),
+            running.path(),
             ServeOptions::new(),
-            shared.tunnels.clone(),
+            running.tunnels(),
             shutdown.clone(),
         ));
-        let routes = admin::router(admin_options(&shared, token, admin, &shutdown))
+        let routes = admin::router(admin_options(&running, token, admin, &shutdown))
             .into_make_service_with_connect_info::<SocketAddr>();
         let tasks = vec![
             tokio::spawn(serve_admin(admin_listener, routes, shutdown.clone())),
-            tokio::spawn(shared.metrics.clone().upkeep(shutdown.clone())),
+            tokio::spawn(running.metrics().clone().upkeep(shutdown.clone())),
         ];
         Ok(Self {
-            shared,
+            running,
             address,
             admin,
             data,
             tasks,
+            _end: shutdown.clone().drop_guard(),
             shutdown,
         })
     }
@@ -170,21 +120,21 @@ impl Gateway {
     /// The control plane.
     #[must_use]
     pub fn control(&self) -> Control {
-        self.shared.control.clone()
+        self.running.control().clone()
     }
 
     /// Follows the configuration file: a good edit is applied as a whole, a bad one changes
     /// nothing, is logged with its line and counted.
     pub fn watch(&mut self, path: PathBuf) {
-        let shared = Arc::clone(&self.shared);
+        let running = Arc::clone(&self.running);
         let shutdown = self.shutdown.clone();
         let mut changes = watch(&path);
         self.tasks.push(tokio::spawn(async move {
             // an edit between the start and here is no change to the watch
-            shared.reload_file(&path).await;
+            running.reload_file(&path).await;
             loop {
                 tokio::select! {
-                    () = changes.changed() => shared.reload_file(&path).await,
+                    () = changes.changed() => running.reload_file(&path).await,
                     () = shutdown.cancelled() => return,
                 }
             }
@@ -199,7 +149,7 @@ impl Gateway {
     ///
     /// If a rule forbids them, or they need a restart.
     pub fn reload(&self, settings: Settings) -> Result<Changed, ReloadError> {
-        self.shared.reload(settings)
+        self.running.reload(settings)
     }
 
     /// Ends in good order: nothing is accepted any more, what is in flight is finished until a
@@ -217,106 +167,18 @@ impl Gateway {
     }
 }
 
-impl Shared {
-    async fn reload_file(self: &Arc<Self>, path: &Path) {
-        let (shared, file) = (Arc::clone(self), path.to_owned());
-        let reloaded = tokio::task::spawn_blocking(move || {
-            let settings = Settings::load(&file)?;
-            if shared.live().settings == settings {
-                return Ok(None);
-            }
-            shared.reload(settings).map(Some)
-        });
-        match reloaded.await {
-            Ok(Ok(None)) => {}
-            Ok(Ok(Some(changed))) => {
-                let revision = changed.after.revision().0;
-                tracing::info!(path = %path.display(), revision, "configuration applied");
-            }
-            Ok(Err(error)) => self.reject(path, &error),
-            Err(error) => self.reject(path, &error),
-        }
-    }
-
-    fn reject(&self, path: &Path, error: &dyn std::error::Error) {
-        self.metrics.config_rejected();
-        let error = with_causes(error);
-        tracing::error!(path = %path.display(), %error, "configuration rejected; nothing changed");
-    }
-
-    fn reload(&self, settings: Settings) -> Result<Changed, ReloadError> {
-        let mut live = self.live();
-        if let Some(key) = needs_restart(&live.settings, &settings) {
-            return Err(ReloadError::NeedsRestart(key));
-        }
-        let redial = live.settings.upstream != settings.upstream
-            || live.settings.listen.trusted_proxies != settings.listen.trusted_proxies;
-        let upstream = if redial {
-            upstream(&settings, &self.tunnels)
-        } else {
-            live.upstream.clone()
-        };
-        let stack = build(
-            &settings,
-            &self.control,
-            upstream.clone(),
-            self.metrics.recorder(),
-        )?;
-        let changed = self.control.apply(&settings)?;
-        self.swap.replace(stack);
-        if live.settings.upstream != settings.upstream {
-            live.checks = Checks::begin(self.control.groups().clone(), &settings.upstream);
-        }
-        live.upstream = upstream;
-        live.settings = settings;
-        Ok(changed)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.live().checks.is_complete()
-    }
-
-    fn live(&self) -> MutexGuard<'_, Live> {
-        // a reload puts whole values into it, so it is right even after another thread panicked
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
-    [
-        ("service", old.service == new.service),
-        ("listen.address", old.listen.address == new.listen.address),
-        ("listen.admin", old.listen.admin == new.listen.admin),
-        (
-            "listen.admin_token_file",
-            old.listen.admin_token_file == new.listen.admin_token_file,
-        ),
-        ("state.file", old.state == new.state),
-    ]
-    .into_iter()
-    .find_map(|(key, same)| (!same).then_some(key))
-}
-
-fn upstream(settings: &Settings, tunnels: &Tunnels) -> Upstream<Incoming> {
-    let options = UpstreamOptions::new()
-        .connect_timeout(settings.upstream.connect_timeout)
-        .response_timeout(settings.upstream.response_timeout)
-        .trusted_proxies(settings.listen.trusted_proxies.iter().copied());
-    Upstream::new(options, tunnels.clone())
-}
-
 fn admin_options(
-    shared: &Arc<Shared>,
+    running: &Arc<Running>,
     token: AdminToken,
     address: SocketAddr,
     shutdown: &CancellationToken,
 ) -> AdminOptions {
-    let (state, shutdown) = (Arc::clone(shared), shutdown.clone());
+    let (state, shutdown) = (Arc::clone(running), shutdown.clone());
     AdminOptions {
-        control: shared.control.clone(),
+        control: running.control().clone(),
         token,
         address: address.ip(),
-        metrics: shared.metrics.renderer(&shared.control),
+        metrics: running.metrics().renderer(running.control()),
         ready: Arc::new(move || !shutdown.is_cancelled() && state.is_ready()),
     }
 }

@@ -27,11 +27,14 @@ mod metrics;
 
 mod stack;
 
+mod reload;
+
 mod gateway;
 
 pub use causes::with_causes;
 pub use control::Control;
-pub use gateway::{Gateway, ReloadError, StartError};
+pub use gateway::{Gateway, StartError};
+pub use reload::ReloadError;
 pub use stack::StackError;
 
 #[cfg(test)]

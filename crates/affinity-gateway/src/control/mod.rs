@@ -6,14 +6,18 @@
 
 mod cookies;
 mod edit;
+mod error;
+mod first;
 mod keys;
 mod plane;
+mod publish;
 mod store;
 #[cfg(test)]
 mod tests;
 mod verb;
 
 pub use self::edit::EditError;
-pub use self::plane::{Changed, Control, ControlError, Start};
+pub use self::error::ControlError;
+pub use self::plane::{Changed, Control, Start};
 pub use self::store::StoreError;
 pub use self::verb::{Request, Verb};

@@ -1,24 +1,25 @@
 //! [`Control`]: runs changes one after another.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use thiserror::Error;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{
-    Change, Clock, CodeCollision, GroupName, Lifetimes, NewGroup, PinCodec, Refusal, Revision,
-    Rollout, RolloutError, State, Timestamp,
+    Change, Clock, CodeCollision, GroupName, Lifetimes, PinCodec, Refusal, Revision, Rollout,
+    Timestamp,
 };
 use tower_affinity::{CookieAttributes, Rollouts};
 
 use super::cookies::CookieUse;
-use super::edit::{EditError, applied, edited};
+use super::edit::{applied, edited};
+use super::error::ControlError;
+use super::first::first_rollout;
 use super::keys::rotated;
-use super::store::{Kept, StateFile, StoreError};
+use super::publish::publish_endpoints;
+use super::store::{Kept, StateFile};
 use super::verb::{Request, Terms, Verb};
-use crate::config::{GroupSetting, GroupState, RollbackPolicy, Settings};
+use crate::config::{RollbackPolicy, Settings};
 
 /// The control plane of one gateway. Clones share it.
 #[derive(Clone, Debug)]
@@ -69,46 +70,6 @@ pub struct Changed {
     pub before: Arc<Rollout>,
     /// The state since; the same one if the change altered nothing.
     pub after: Arc<Rollout>,
-}
-
-/// A change that was not made.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ControlError {
-    /// A rule forbids it.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The state has changed since they looked.
-    #[error("the rollout is at revision {now}, not {expected}; look again, then repeat")]
-    Stale {
-        /// The revision that they saw.
-        expected: Revision,
-        /// The present one.
-        now: Revision,
-    },
-    /// An edit of the configuration is forbidden.
-    #[error(transparent)]
-    Edit(#[from] EditError),
-    /// The groups of the configuration are no valid rollout.
-    #[error("the groups of the configuration are no valid rollout")]
-    Rollout(#[from] RolloutError),
-    /// A key left the ring too early.
-    #[error(
-        "key {id} cannot leave pin.keys yet: {why}; pins that it signed would be lost. \
-         List it in pin.drop_early to drop it all the same"
-    )]
-    Key {
-        /// The key's id.
-        id: String,
-        /// Why, and until when.
-        why: String,
-    },
-    /// The keys cannot be used.
-    #[error("the keys of the configuration cannot be used")]
-    Keyring(#[source] tower_affinity::core::KeyError),
-    /// The new state could not be kept, so it was not made.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 impl Control {
@@ -357,56 +318,7 @@ impl Control {
     }
 }
 
-fn publish_endpoints(
-    groups: &Groups,
-    rollout: &Rollout,
-    endpoints: &BTreeMap<String, Vec<SocketAddr>>,
-    limits: &BTreeMap<String, u32>,
-) {
-    for group in rollout.groups() {
-        let name = group.name();
-        match endpoints.get(name.as_str()) {
-            Some(addresses) if !matches!(group.state(), State::Retired { .. }) => {
-                // a list that the configuration or an operator writes empty is meant to be empty
-                if addresses.is_empty() {
-                    groups.clear(name);
-                } else {
-                    groups.update(name, addresses.iter().copied());
-                }
-                groups.limit(name, limits.get(name.as_str()).map(|limit| *limit as usize));
-            }
-            _ => {
-                groups.remove(name);
-            }
-        }
-    }
-    for name in groups.names() {
-        if rollout.group(&name).is_none() {
-            groups.remove(&name);
-        }
-    }
-}
-
 fn codec(settings: &Settings) -> Result<Arc<PinCodec>, ControlError> {
     let ring = settings.pin.keyring().map_err(ControlError::Keyring)?;
     Ok(Arc::new(PinCodec::new(settings.service.clone(), &ring)))
-}
-
-fn first_rollout(
-    settings: &Settings,
-    revision: Revision,
-    now: Timestamp,
-) -> Result<Rollout, RolloutError> {
-    let group = |group: &GroupSetting| {
-        let name = group.name.clone();
-        let new = match &group.state {
-            GroupState::Staged => NewGroup::staged(name),
-            GroupState::Active => NewGroup::active(name, group.weight),
-            GroupState::Draining => NewGroup::draining(name),
-            GroupState::Aborted { to } => NewGroup::aborted(name, to.clone()),
-            GroupState::Retired => NewGroup::retired(name),
-        };
-        if group.stable { new.stable() } else { new }
-    };
-    Rollout::new(revision, now, settings.groups.iter().map(group))
 }

@@ -1,0 +1,182 @@
+//! What a reload of the configuration changes in a running gateway: everything, or nothing.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hyper::body::Incoming;
+use thiserror::Error;
+
+use crate::causes::with_causes;
+use crate::config::{ConfigError, Settings};
+use crate::control::{Changed, Control, ControlError};
+use crate::health::Checks;
+use crate::metrics::Metrics;
+use crate::serve::Tunnels;
+use crate::stack::{StackError, Swap, build};
+use crate::upstream::{Upstream, UpstreamOptions};
+
+/// An edited configuration of which nothing was applied.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// The file is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A setting changed that only a restart can change.
+    #[error("{0} cannot be changed while the gateway runs; undo the edit or restart it")]
+    NeedsRestart(&'static str),
+    /// A rule forbids the edit.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The layers cannot be built.
+    #[error(transparent)]
+    Stack(#[from] StackError),
+}
+
+/// The parts of a running gateway that outlive a reload, and those that it replaces.
+#[derive(Debug)]
+pub(crate) struct Running {
+    control: Control,
+    swap: Swap,
+    metrics: Metrics,
+    tunnels: Tunnels,
+    live: Mutex<Live>,
+}
+
+/// What a reload replaces.
+#[derive(Debug)]
+struct Live {
+    settings: Settings,
+    upstream: Upstream<Incoming>,
+    checks: Checks,
+}
+
+impl Running {
+    /// Builds the path of a request and begins to check endpoints.
+    pub(crate) fn begin(
+        settings: Settings,
+        control: Control,
+        metrics: Metrics,
+    ) -> Result<Self, StackError> {
+        let tunnels = Tunnels::new();
+        let upstream = upstream(&settings, &tunnels);
+        let checks = Checks::begin(control.groups().clone(), &settings.upstream);
+        let stack = build(&settings, &control, upstream.clone(), metrics.recorder())?;
+        Ok(Self {
+            control,
+            swap: Swap::new(stack),
+            metrics,
+            tunnels,
+            live: Mutex::new(Live {
+                settings,
+                upstream,
+                checks,
+            }),
+        })
+    }
+
+    pub(crate) fn control(&self) -> &Control {
+        &self.control
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The present path of a request.
+    pub(crate) fn path(&self) -> Swap {
+        self.swap.clone()
+    }
+
+    pub(crate) fn tunnels(&self) -> Tunnels {
+        self.tunnels.clone()
+    }
+
+    /// Applies the file if it says something else than before; a bad one is logged and counted.
+    pub(crate) async fn reload_file(self: &Arc<Self>, path: &Path) {
+        let (shared, file) = (Arc::clone(self), path.to_owned());
+        let reloaded = tokio::task::spawn_blocking(move || {
+            let settings = Settings::load(&file)?;
+            if shared.live().settings == settings {
+                return Ok(None);
+            }
+            shared.reload(settings).map(Some)
+        });
+        match reloaded.await {
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some(changed))) => {
+                let revision = changed.after.revision().0;
+                tracing::info!(path = %path.display(), revision, "configuration applied");
+            }
+            Ok(Err(error)) => self.reject(path, &error),
+            Err(error) => self.reject(path, &error),
+        }
+    }
+
+    fn reject(&self, path: &Path, error: &dyn std::error::Error) {
+        self.metrics.config_rejected();
+        let error = with_causes(error);
+        tracing::error!(path = %path.display(), %error, "configuration rejected; nothing changed");
+    }
+
+    pub(crate) fn reload(&self, settings: Settings) -> Result<Changed, ReloadError> {
+        let mut live = self.live();
+        if let Some(key) = needs_restart(&live.settings, &settings) {
+            return Err(ReloadError::NeedsRestart(key));
+        }
+        let redial = live.settings.upstream != settings.upstream
+            || live.settings.listen.trusted_proxies != settings.listen.trusted_proxies;
+        let upstream = if redial {
+            upstream(&settings, &self.tunnels)
+        } else {
+            live.upstream.clone()
+        };
+        let stack = build(
+            &settings,
+            &self.control,
+            upstream.clone(),
+            self.metrics.recorder(),
+        )?;
+        let changed = self.control.apply(&settings)?;
+        self.swap.replace(stack);
+        if live.settings.upstream != settings.upstream {
+            live.checks = Checks::begin(self.control.groups().clone(), &settings.upstream);
+        }
+        live.upstream = upstream;
+        live.settings = settings;
+        Ok(changed)
+    }
+
+    /// Whether every endpoint was asked for its health at least once.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.live().checks.is_complete()
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        // a reload puts whole values into it, so it is right even after another thread panicked
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
+    [
+        ("service", old.service == new.service),
+        ("listen.address", old.listen.address == new.listen.address),
+        ("listen.admin", old.listen.admin == new.listen.admin),
+        (
+            "listen.admin_token_file",
+            old.listen.admin_token_file == new.listen.admin_token_file,
+        ),
+        ("state.file", old.state == new.state),
+    ]
+    .into_iter()
+    .find_map(|(key, same)| (!same).then_some(key))
+}
+
+fn upstream(settings: &Settings, tunnels: &Tunnels) -> Upstream<Incoming> {
+    let options = UpstreamOptions::new()
+        .connect_timeout(settings.upstream.connect_timeout)
+        .response_timeout(settings.upstream.response_timeout)
+        .trusted_proxies(settings.listen.trusted_proxies.iter().copied());
+    Upstream::new(options, tunnels.clone())
+}
