@@ -53,8 +53,8 @@ impl Raw {
     /// If the connection ends first, or nothing comes in time.
     pub async fn read_to(&mut self, piece: &str) -> String {
         loop {
-            let text = String::from_utf8_lossy(&self.read);
-            if let Some(at) = text.find(piece) {
+            let mut places = self.read.windows(piece.len());
+            if let Some(at) = places.position(|bytes| bytes == piece.as_bytes()) {
                 let head: Vec<u8> = self.read.drain(..at + piece.len()).collect();
                 return String::from_utf8_lossy(&head).into_owned();
             }

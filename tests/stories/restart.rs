@@ -6,6 +6,7 @@ use affinity_tests::fleet::Fleet;
 use affinity_tests::history::History;
 use affinity_tests::process::{Process, run};
 use affinity_tests::raw::Raw;
+use affinity_tests::replica::Replica;
 use affinity_tests::{Scratch, until};
 use serde_json::json;
 use tokio::net::TcpStream;
@@ -166,4 +167,25 @@ async fn sigterm_finishes_what_is_in_flight_and_takes_no_more() {
     stream.read_to("last").await;
     let (code, log) = process.end().await;
     assert_eq!(code, 0, "{log}");
+}
+
+#[tokio::test]
+async fn a_dropped_gateway_takes_no_more_and_finishes_what_is_in_flight() {
+    let fleet = Fleet::start(&[OLD], 1).await;
+    let dir = Scratch::new();
+    let replica = Replica::start(&dir, &Config::new(&fleet, &[(OLD, 1)])).await;
+    let (address, admin) = (replica.address(), replica.admin.address());
+    let mut held = Raw::connect(address).await;
+    held.write("GET /hold HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    fleet.ledger().arrival("/hold").await;
+    drop(replica);
+    for at in [address, admin] {
+        until("a closed listener", async || {
+            TcpStream::connect(at).await.err()
+        })
+        .await;
+    }
+    fleet.release();
+    let answer = held.read_all().await;
+    assert!(answer.contains(&format!("x-group: {OLD}")), "{answer:?}");
 }
