@@ -10,6 +10,7 @@
 //! | `/events` | an event stream: one event at once, one at the release, then the end |
 //! | `/early` | the head and a first piece at once, the rest at the release |
 //! | `/cut` | closes the connection without an answer |
+//! | `/livez` | 200, without an entry in the ledger: the gateway asks for itself |
 //! | `/ws` | a WebSocket that sends its group first, then echoes |
 //! | anything else | 200 |
 //!
@@ -155,14 +156,17 @@ async fn serve(here: Here, request: Request<Incoming>) -> Result<Response<Body>,
         .headers()
         .get(REQUEST_ID)
         .and_then(|id| id.to_str().ok()?.parse().ok());
-    here.ledger.enter(Execution {
-        group: Arc::clone(&here.group),
-        endpoint: Arc::clone(&here.endpoint),
-        request: id.unwrap_or_default(),
-        method: request.method().clone(),
-        target: request.uri().to_string(),
-        headers: request.headers().clone(),
-    });
+    // what the gateway asks for itself is nobody's request
+    if request.uri().path() != "/livez" {
+        here.ledger.enter(Execution {
+            group: Arc::clone(&here.group),
+            endpoint: Arc::clone(&here.endpoint),
+            request: id.unwrap_or_default(),
+            method: request.method().clone(),
+            target: request.uri().to_string(),
+            headers: request.headers().clone(),
+        });
+    }
     let asked: Vec<_> = request.headers().get_all(ANSWER).iter().cloned().collect();
     let mut response = answer::answer(&here, request, id.unwrap_or_default()).await?;
     for field in asked {

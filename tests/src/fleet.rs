@@ -120,6 +120,16 @@ impl Fleet {
         endpoints.iter().map(Endpoint::address).collect()
     }
 
+    /// Ends one endpoint of a group.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub fn end(&mut self, group: &str, at: usize) {
+        let endpoints = self.groups.get_mut(group).expect("the fleet has the group");
+        drop(endpoints.remove(at));
+    }
+
     /// Ends all endpoints of a group.
     pub fn kill(&mut self, group: &str) {
         self.groups.insert(group.to_owned(), Vec::new());

@@ -2,11 +2,13 @@
 
 // Sessions.
 mod abort;
+mod outages;
 mod replicas;
 mod sessions;
 
 // Operators.
 mod edits;
+mod keys;
 mod mutations;
 mod restart;
 mod verbs;

@@ -101,6 +101,32 @@ async fn mutated_files_apply_nothing_invalid_and_disturb_no_session() {
     history.balances(fleet.ledger());
 }
 
+#[tokio::test]
+async fn a_file_cut_at_any_byte_applies_nothing_or_a_whole_configuration() {
+    let fleet = Fleet::start(&[OLD, NEW], 1).await;
+    let dir = Scratch::new();
+    let file = Config::new(&fleet, &[(OLD, 50), (NEW, 50)]);
+    let replica = Replica::start(&dir, &file).await;
+    let text = file.text();
+    let good = load(&replica.file);
+    let mut tally = Tally {
+        good,
+        loud: 0,
+        refused: 0,
+        applied: 0,
+    };
+    for at in 0..text.len() {
+        tally.feed(&replica.gateway, &replica.file, &text[..at], at as u64);
+    }
+    let whole = replica.gateway.control().rollouts().current();
+    assert_eq!(whole.groups().len(), 2);
+    assert!(
+        tally.refused > text.len() as u64 / 2,
+        "only {} were refused",
+        tally.refused
+    );
+}
+
 struct Tally {
     good: Settings,
     /// Right files that sessions would notice; these are not applied.

@@ -192,3 +192,49 @@ async fn a_jar_in_which_the_last_answer_wins_never_leads_back() {
     let run = abort_at_one_then_at_the_other(Keeps::LastArrival).await;
     assert_obeyed(&run);
 }
+
+#[tokio::test]
+async fn a_group_that_the_other_gateway_does_not_know_moves_its_session_once() {
+    let fleet = Fleet::start(&[STABLE, OTHER], 1).await;
+    let dir = Scratch::new();
+    let mut config = Config::new(&fleet, &[(STABLE, 1)]);
+    let one = Replica::named(&dir, &config, "one.toml").await;
+    config.state = "other-state.json".to_owned();
+    let two = Replica::named(&dir, &config, "two.toml").await;
+    let endpoints = fleet.addresses(OTHER);
+    let register = json!({ "name": OTHER, "endpoints": endpoints, "weight": 1 });
+    one.admin.post("/v1/groups", &register).await.accepted();
+    one.admin.weights(&json!({ STABLE: 0 })).await.accepted();
+    // above the second gateway's revision, whichever of them began later
+    let ahead = two.admin.rollout().await["revision"].as_u64().unwrap();
+    for weight in 2.. {
+        let revision = one
+            .admin
+            .weights(&json!({ OTHER: weight }))
+            .await
+            .revision();
+        if revision > ahead {
+            break;
+        }
+    }
+    let history = History::default();
+    let mut client = Client::new(0, &history);
+    let mut decision = async |to: SocketAddr| {
+        let answer = client.get(to, "/").await;
+        let execution = fleet.ledger().of(answer.request);
+        (execution.group.to_string(), execution.decision().to_owned())
+    };
+    let told = |group: &str, decision: &str| (group.to_owned(), decision.to_owned());
+    assert_eq!(
+        decision(one.address()).await,
+        told(OTHER, "assigned; cause=new")
+    );
+    assert_eq!(
+        decision(two.address()).await,
+        told(STABLE, "moved; cause=gone")
+    );
+    for to in [&one, &two, &one] {
+        assert_eq!(decision(to.address()).await.0, STABLE, "it went back");
+    }
+    history.balances(fleet.ledger());
+}

@@ -87,7 +87,7 @@ async fn a_websocket_stays_on_its_group_over_weight_changes_and_is_in_flight() {
             .unwrap()
     };
     assert_eq!(in_flight().await, 1);
-    for weight in 1..=20 {
+    for weight in 1..=100 {
         replica
             .admin
             .weights(&json!({ OLD: 0, NEW: weight }))

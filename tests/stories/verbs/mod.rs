@@ -1,0 +1,6 @@
+//! One story for each verb, over the admin API.
+
+mod aborts;
+mod changes;
+mod guard;
+mod stage;
