@@ -7,7 +7,7 @@ use affinity_tests::config::{COOKIE, Config};
 use affinity_tests::fleet::Fleet;
 use affinity_tests::history::History;
 use affinity_tests::jar::claims;
-use affinity_tests::replica::Replica;
+use affinity_tests::replica::{Replica, load};
 use affinity_tests::{BOUND, Scratch, until};
 use futures_util::{SinkExt, StreamExt};
 use http::StatusCode;
@@ -60,10 +60,11 @@ async fn echoes(socket: &mut Socket, text: &str) {
 }
 
 #[tokio::test]
-async fn a_websocket_stays_on_its_group_over_weight_changes_and_is_in_flight() {
+async fn c126_a_websocket_stays_on_its_group_over_a_hundred_changes_and_is_in_flight() {
     let fleet = Fleet::start(&[OLD, NEW], 1).await;
     let dir = Scratch::new();
-    let replica = Replica::start(&dir, &Config::new(&fleet, &[(OLD, 1), (NEW, 0)])).await;
+    let mut config = Config::new(&fleet, &[(OLD, 1), (NEW, 0)]);
+    let replica = Replica::start(&dir, &config).await;
     let history = History::default();
     let mut client = Client::new(0, &history);
     client.get(replica.address(), "/").await;
@@ -87,7 +88,7 @@ async fn a_websocket_stays_on_its_group_over_weight_changes_and_is_in_flight() {
             .unwrap()
     };
     assert_eq!(in_flight().await, 1);
-    for weight in 1..=100 {
+    for weight in 1..=20 {
         replica
             .admin
             .weights(&json!({ OLD: 0, NEW: weight }))
@@ -95,6 +96,15 @@ async fn a_websocket_stays_on_its_group_over_weight_changes_and_is_in_flight() {
             .accepted();
     }
     echoes(&mut socket, "after the weights").await;
+    for seconds in 10..20 {
+        config.sections = format!("[upstream]\nresponse_timeout = \"{seconds}s\"\n");
+        let file = config.write(&dir, "gateway.toml");
+        replica
+            .gateway
+            .reload(load(&file))
+            .expect("the edit is right");
+    }
+    echoes(&mut socket, "after other settings").await;
     replica
         .admin
         .verb(NEW, "promote", &json!({}))
