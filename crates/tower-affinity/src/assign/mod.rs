@@ -7,6 +7,33 @@
 //! ("aborted by now?") and leaves a [`WriteBack`](crate::wire::WriteBack) for the wire side.
 //!
 //! Alone, without a [`PinLayer`](crate::PinLayer) outside, it takes every request for a new one.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tower::ServiceBuilder;
+//! use tower_affinity::core::PinCodec;
+//! use tower_affinity::{AssignLayer, PinLayer, Rollouts};
+//!
+//! # fn stack(rollouts: Rollouts, codec: Arc<PinCodec>) -> Result<(), Box<dyn std::error::Error>> {
+//! let stack = ServiceBuilder::new()
+//!     .layer(PinLayer::new(Arc::clone(&codec)))
+//!     .layer(AssignLayer::new(rollouts, codec)?);
+//! # let _ = stack; Ok(()) }
+//! ```
+//!
+//! Customised: the endpoints that a balancer knows decide what is ready.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use tower_affinity::core::PinCodec;
+//! # use tower_affinity::{AssignLayer, Rollouts};
+//! use tower_affinity::Groups;
+//!
+//! # fn layer(rollouts: Rollouts, codec: Arc<PinCodec>) -> Result<(), Box<dyn std::error::Error>> {
+//! let groups = Groups::default();
+//! let layer = AssignLayer::new(rollouts, codec)?.readiness(Arc::new(groups.clone()));
+//! # let _ = layer; Ok(()) }
+//! ```
 
 mod future;
 mod layer;

@@ -8,6 +8,17 @@
 //! Alone, without an [`AssignLayer`](crate::AssignLayer) outside, it only removes the headers.
 //!
 //! ```
+//! use tower::ServiceBuilder;
+//! use tower_affinity::SignalLayer;
+//!
+//! // next to an application that speaks in headers
+//! let stack = ServiceBuilder::new().layer(SignalLayer::new());
+//! # let _ = stack;
+//! ```
+//!
+//! In the same process:
+//!
+//! ```
 //! use tower_affinity::signal::Signal;
 //!
 //! // a handler that has finished its flow

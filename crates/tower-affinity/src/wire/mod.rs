@@ -6,6 +6,38 @@
 //! the state side says so, and keeps shared caches from storing what belongs to one session.
 //!
 //! Alone, without an [`AssignLayer`](crate::AssignLayer) inside, it writes no pin.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tower_affinity::PinLayer;
+//! use tower_affinity::core::{Keyring, PinCodec};
+//!
+//! # fn layer(ring: &Keyring) -> Result<PinLayer, Box<dyn std::error::Error>> {
+//! let codec = Arc::new(PinCodec::new("checkout".parse()?, ring));
+//! let layer = PinLayer::new(codec);
+//! # Ok(layer) }
+//! ```
+//!
+//! Customised: only the API has sessions, clients without cookies are served too, and pins live
+//! for a quarter of an hour.
+//!
+//! ```
+//! use std::time::Duration;
+//! # use std::sync::Arc;
+//! # use tower_affinity::PinLayer;
+//! use tower_affinity::core::{Lifetimes, PinCodec};
+//! use tower_affinity::wire::Scope;
+//! use tower_affinity::{Carrier, CookieAttributes, SameSite};
+//!
+//! # fn layer(codec: Arc<PinCodec>) -> Result<PinLayer, Box<dyn std::error::Error>> {
+//! let lifetimes = Lifetimes::new(Duration::from_secs(900), Duration::from_secs(3600))?;
+//! let cookie = CookieAttributes::new(codec.service(), true).same_site(SameSite::Strict)?;
+//! let layer = PinLayer::new(codec)
+//!     .scopes([Scope::new("/api/*".parse()?)], lifetimes)
+//!     .carriers(&[Carrier::Cookie, Carrier::Header])
+//!     .cookie(cookie);
+//! # Ok(layer) }
+//! ```
 
 mod cache;
 mod future;
