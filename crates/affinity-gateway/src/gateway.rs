@@ -18,6 +18,7 @@ use tower_affinity::core::Clock;
 use crate::admin::{self, AdminOptions, AdminToken, TokenError};
 use crate::config::{Settings, watch};
 use crate::control::{Changed, Control, ControlError, Start};
+use crate::cuts;
 use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
 use crate::serve::{Drained, ServeOptions, serve};
@@ -93,6 +94,11 @@ impl Gateway {
         let tasks = vec![
             tokio::spawn(serve_admin(admin_listener, routes, shutdown.clone())),
             tokio::spawn(running.metrics().clone().upkeep(shutdown.clone())),
+            tokio::spawn(cuts::follow(
+                running.control().clone(),
+                running.metrics().recorder().clone(),
+                shutdown.clone(),
+            )),
         ];
         Ok(Self {
             running,

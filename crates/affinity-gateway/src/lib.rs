@@ -21,6 +21,8 @@ pub mod admin;
 
 mod causes;
 
+mod cuts;
+
 mod health;
 
 mod metrics;

@@ -10,4 +10,4 @@ pub use clock::HandClock;
 pub use jar::Jar;
 pub use mutate::mutate;
 pub use readiness::ScriptedReadiness;
-pub use rollout::{START, active, after, name, rollout, weight};
+pub use rollout::{START, active, after, id, name, rollout, weight};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tower_affinity_core::{
-    Change, GroupName, NewGroup, Revision, Rollout, RolloutError, Timestamp, Weight,
+    Change, GroupId, GroupName, NewGroup, Revision, Rollout, RolloutError, Timestamp, Weight,
 };
 
 /// The moment at which tests begin, in seconds since the epoch.
@@ -20,6 +20,16 @@ const MAX_AGE: Duration = Duration::from_secs(4 * 60 * 60);
 #[must_use]
 pub fn name(text: &str) -> GroupName {
     parsed(text.parse(), text)
+}
+
+/// The id of a group's first generation.
+///
+/// # Panics
+///
+/// If the text is no group name.
+#[must_use]
+pub fn id(text: &str) -> GroupId {
+    GroupId::new(name(text), 1)
 }
 
 /// A weight.

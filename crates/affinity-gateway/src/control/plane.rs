@@ -51,6 +51,7 @@ struct Live {
     skew: Duration,
     policy: RollbackPolicy,
     within: Duration,
+    streams: Duration,
     limits: BTreeMap<String, u32>,
 }
 
@@ -104,6 +105,7 @@ impl Control {
             skew: settings.pin.clock_skew,
             policy: settings.rollback.policy,
             within: settings.rollback.within,
+            streams: settings.rollback.streams,
             limits: BTreeMap::new(),
             kept,
         };
@@ -151,6 +153,12 @@ impl Control {
         cookies
             .with(&settings.pin.cookie, self.now(), max_age)
             .former(&settings.service)
+    }
+
+    /// Within what time the streams of a group are cut by the settings last applied.
+    #[must_use]
+    pub fn streams(&self) -> Duration {
+        self.live().streams
     }
 
     /// The clock of pins and of the rollout.
@@ -258,6 +266,7 @@ impl Control {
             skew: settings.pin.clock_skew,
             policy: settings.rollback.policy,
             within: settings.rollback.within,
+            streams: settings.rollback.streams,
             limits: limits.collect(),
         };
         let after = self.publish(&mut next, kept, |rollout, terms| {

@@ -1,9 +1,10 @@
-//! From a `101` on: bytes in both directions until both sides are done.
+//! From a `101` on: bytes in both directions until both sides are done, or their group is cut.
 
 use http::Extensions;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
+use tower_affinity::balance::{Cut, Lease, StreamCut};
 
 use crate::serve::Tunnels;
 
@@ -20,15 +21,25 @@ pub(super) struct Handover {
 }
 
 impl Handover {
-    /// Copies until both sides have ended. `held` lives exactly as long.
+    /// Copies until both sides have ended or the lease among `held` is cut. `held` lives exactly as
+    /// long.
     pub(super) fn open(self, endpoint: OnUpgrade) {
         let Self {
             client,
             held,
             tunnels,
         } = self;
+        let cut = held.get::<Lease>().cloned().map(Cut::of);
         tunnels.spawn(async move {
-            if let Err(error) = copy(client, endpoint).await {
+            let copied = copy(client, endpoint);
+            let ended = match cut {
+                None => copied.await,
+                Some(cut) => tokio::select! {
+                    ended = copied => ended,
+                    () = cut => Err(StreamCut.into()),
+                },
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, "tunnel ended with an error");
             }
             drop(held);

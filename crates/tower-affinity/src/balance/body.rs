@@ -1,13 +1,15 @@
 //! The body of an answer, which holds its request's place.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
+use super::cut::{Cut, StreamCut};
 use super::lease::Lease;
+use crate::BoxError;
 
 pin_project! {
     /// An endpoint's body that holds the request's [`Lease`] until it ends, breaks or is dropped;
@@ -25,7 +27,7 @@ pin_project! {
     #[project = KindProj]
     #[derive(Debug)]
     enum BodyKind<B> {
-        Endpoint { #[pin] body: B, lease: Option<Lease> },
+        Endpoint { #[pin] body: B, held: Option<Cut> },
         Own { bytes: Option<Bytes> },
     }
 }
@@ -35,7 +37,7 @@ impl<B> BalanceBody<B> {
         Self {
             kind: BodyKind::Endpoint {
                 body,
-                lease: Some(lease),
+                held: Some(Cut::of(lease)),
             },
         }
     }
@@ -56,22 +58,41 @@ impl<B> Default for BalanceBody<B> {
     }
 }
 
-impl<B: Body<Data = Bytes>> Body for BalanceBody<B> {
+impl<B> Body for BalanceBody<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
     type Data = Bytes;
-    type Error = B::Error;
+    /// That of the endpoint's body, or [`StreamCut`].
+    type Error = BoxError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match self.project().kind.project() {
-            KindProj::Endpoint { mut body, lease } => {
-                let frame = ready!(body.as_mut().poll_frame(cx));
+            KindProj::Endpoint { mut body, held } => {
+                if held.as_ref().is_some_and(Cut::is_due) {
+                    *held = None;
+                    return Poll::Ready(Some(Err(StreamCut.into())));
+                }
+                let Poll::Ready(frame) = body.as_mut().poll_frame(cx) else {
+                    // what has to be waited for can be cut while it waits
+                    let cut = held
+                        .as_mut()
+                        .is_some_and(|cut| Pin::new(cut).poll(cx).is_ready());
+                    if !cut {
+                        return Poll::Pending;
+                    }
+                    *held = None;
+                    return Poll::Ready(Some(Err(StreamCut.into())));
+                };
                 let goes_on = matches!(frame, Some(Ok(_))) && !body.is_end_stream();
                 if !goes_on {
-                    *lease = None;
+                    *held = None;
                 }
-                Poll::Ready(frame)
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
             }
             KindProj::Own { bytes } => {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use tower_affinity_core::{GroupName, Timestamp};
+use tower_affinity_core::Timestamp;
 
 use super::endpoint::{Endpoint, EndpointState};
+use super::open::Open;
 
 /// One state of a group's list.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(super) struct Group {
 /// What stays while lists come and go.
 #[derive(Debug)]
 pub(super) struct Load {
-    pub(super) name: GroupName,
+    pub(super) open: Open,
     in_flight: AtomicUsize,
     /// `NO_LIMIT` for none.
     limit: AtomicUsize,
@@ -48,9 +49,9 @@ impl Group {
 }
 
 impl Load {
-    pub(super) fn new(name: GroupName, now: Timestamp) -> Self {
+    pub(super) fn new(now: Timestamp) -> Self {
         Self {
-            name,
+            open: Open::default(),
             in_flight: AtomicUsize::new(0),
             limit: AtomicUsize::new(NO_LIMIT),
             idle_since: AtomicU64::new(now.as_millis()),

@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use tower_affinity_core::{Clock, GroupName, Readiness, Ready, Timestamp};
+use tower_affinity_core::{Clock, GroupId, GroupName, Readiness, Ready, Timestamp};
 
 use super::endpoint::{Endpoint, EndpointState, Source};
 use super::error::Unserved;
 use super::group::{Group, Load};
 use super::lease::Lease;
+use super::open::OpenStream;
 use super::pick::pick;
 use crate::clock::SystemClock;
 
@@ -145,8 +146,30 @@ impl Groups {
         self.0.table.load().get(group)?.load.limit()
     }
 
-    /// A place at an endpoint of `name`.
-    pub(crate) fn acquire(&self, name: &GroupName) -> Result<Lease, Unserved> {
+    /// Answers and tunnels that are open under `id`: each was waited for at least once.
+    #[must_use]
+    pub fn open_streams(&self, id: &GroupId) -> Vec<OpenStream> {
+        let table = self.0.table.load();
+        let group = table.get(id.name());
+        group.map_or_else(Vec::new, |group| group.load.open.streams(id))
+    }
+
+    /// Cuts everything that is open under `id`, and from now on whatever is opened under it. Says
+    /// how much was cut.
+    #[must_use = "what is cut is to be counted"]
+    pub fn end(&self, id: &GroupId) -> usize {
+        let table = self.0.table.load();
+        let Some(group) = table.get(id.name()) else {
+            return 0;
+        };
+        group.load.open.end(id);
+        let streams = group.load.open.streams(id);
+        streams.iter().filter(|stream| stream.cut()).count()
+    }
+
+    /// A place at an endpoint of `id`.
+    pub(crate) fn acquire(&self, id: &GroupId) -> Result<Lease, Unserved> {
+        let name = id.name();
         let table = self.0.table.load();
         let endpoint = table.get(name).and_then(|group| {
             let endpoint = pick(&group.endpoints, || are_checks_doubtful(&table))?;
@@ -155,7 +178,7 @@ impl Groups {
         let Some((group, endpoint)) = endpoint else {
             return Err(Unserved::NoReadyEndpoint(name.clone()));
         };
-        Lease::acquire(&group.load, endpoint).ok_or_else(|| Unserved::Capacity(name.clone()))
+        Lease::acquire(id, &group.load, endpoint).ok_or_else(|| Unserved::Capacity(name.clone()))
     }
 
     fn change(&self) -> MutexGuard<'_, ()> {
@@ -180,10 +203,7 @@ impl Groups {
         });
         let group = Group {
             endpoints: endpoints.collect(),
-            load: old.map_or_else(
-                || Arc::new(Load::new(name.clone(), now)),
-                |old| Arc::clone(&old.load),
-            ),
+            load: old.map_or_else(|| Arc::new(Load::new(now)), |old| Arc::clone(&old.load)),
         };
         group.refresh(now);
         table.insert(name.clone(), Arc::new(group));

@@ -2,10 +2,13 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tower_affinity_core::{GroupId, GroupName};
 
 use super::endpoint::Endpoint;
 use super::group::Load;
+use super::switch::Switch;
 
 /// A request's place at its endpoint: an extension of the request.
 ///
@@ -26,19 +29,28 @@ use super::group::Load;
 pub struct Lease(Arc<Held>);
 
 struct Held {
-    endpoint: Arc<Endpoint>,
+    id: GroupId,
     load: Arc<Load>,
+    /// Its place and switch among the open streams, once something has to be waited for.
+    stream: OnceLock<(u64, Arc<Switch>)>,
+    endpoint: Arc<Endpoint>,
     guards: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
 impl Lease {
     /// A place, unless the group is at its limit.
-    pub(super) fn acquire(load: &Arc<Load>, endpoint: &Arc<Endpoint>) -> Option<Self> {
+    pub(super) fn acquire(
+        id: &GroupId,
+        load: &Arc<Load>,
+        endpoint: &Arc<Endpoint>,
+    ) -> Option<Self> {
         if !load.enter() {
             return None;
         }
         endpoint.enter();
         Some(Self(Arc::new(Held {
+            id: id.clone(),
+            stream: OnceLock::new(),
             endpoint: Arc::clone(endpoint),
             load: Arc::clone(load),
             guards: Mutex::new(Vec::new()),
@@ -53,8 +65,8 @@ impl Lease {
 
     /// The name of the endpoint's group.
     #[must_use]
-    pub fn group(&self) -> &tower_affinity_core::GroupName {
-        &self.0.load.name
+    pub fn group(&self) -> &GroupName {
+        self.0.id.name()
     }
 
     /// Drops `guard` when the lease ends: for everything else that lasts as long.
@@ -64,12 +76,29 @@ impl Lease {
             .unwrap_or_else(PoisonError::into_inner)
             .push(Box::new(guard));
     }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.0
+            .stream
+            .get()
+            .is_some_and(|(_, switch)| switch.is_cut())
+    }
+
+    /// The switch of what the request has open; from the first call on it is an open stream.
+    pub(super) fn switch(&self) -> &Switch {
+        let held = &*self.0;
+        let (_, switch) = held.stream.get_or_init(|| held.load.open.enter(&held.id));
+        switch
+    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         self.endpoint.leave();
         self.load.leave();
+        if let Some((place, _)) = self.stream.get() {
+            self.load.open.leave(*place);
+        }
     }
 }
 

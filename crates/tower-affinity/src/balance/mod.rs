@@ -61,22 +61,27 @@
 
 mod body;
 mod connect;
+mod cut;
 mod endpoint;
 mod error;
 mod future;
 mod group;
 mod groups;
 mod lease;
+mod open;
 mod pick;
 mod service;
+mod switch;
 #[cfg(test)]
 mod tests;
 
 pub use self::body::BalanceBody;
 pub use self::connect::Connect;
+pub use self::cut::{Cut, StreamCut};
 pub use self::endpoint::{Endpoint, EndpointState, Source};
 pub use self::error::{Error, Unserved};
 pub use self::future::ResponseFuture;
 pub use self::groups::{Groups, Update};
 pub use self::lease::Lease;
+pub use self::open::OpenStream;
 pub use self::service::GroupBalance;

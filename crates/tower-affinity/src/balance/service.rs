@@ -59,7 +59,7 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let affinity = request.extensions().get::<Affinity>();
         let lease = match affinity.and_then(|affinity| affinity.decision().group.as_ref()) {
-            Some(group) => self.groups.acquire(group.name()),
+            Some(group) => self.groups.acquire(group),
             None => Err(Unserved::NoDecision),
         };
         match lease {

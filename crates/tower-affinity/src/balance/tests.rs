@@ -6,6 +6,7 @@
     clippy::panic
 )]
 
+mod cuts;
 mod flight;
 mod groups;
 mod pick;

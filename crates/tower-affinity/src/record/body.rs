@@ -52,7 +52,11 @@ impl<B: From<Bytes>> Default for MetricsBody<B> {
     }
 }
 
-impl<B: Body> Body for MetricsBody<B> {
+impl<B> Body for MetricsBody<B>
+where
+    B: Body,
+    B::Error: 'static,
+{
     type Data = B::Data;
     type Error = B::Error;
 
@@ -71,7 +75,7 @@ impl<B: Body> Body for MetricsBody<B> {
                 }
                 this.inner.is_end_stream().then_some(*this.class)
             }
-            Some(Err(_)) => Some(CodeClass::Error),
+            Some(Err(error)) => Some(CodeClass::of_broken(error)),
             None => Some(*this.class),
         };
         if let Some(class) = ended

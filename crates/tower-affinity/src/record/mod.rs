@@ -4,7 +4,7 @@
 //! dropped: `affinity_requests_total{group,cohort,decision,cause,code_class}`, with its duration in
 //! `affinity_request_duration_seconds{group,cohort}` and, until then, in
 //! `affinity_requests_in_flight{group}`. `code_class` is `1xx` (a tunnel) to `5xx` for a whole
-//! answer, `error` if the body broke or, without a [`RespondLayer`](crate::RespondLayer) inside, the
+//! answer, `cut` if we cut it with its group, `error` if the body broke or, without a [`RespondLayer`](crate::RespondLayer) inside, the
 //! service failed, and `client_abort` if the answer
 //! was not waited for or not taken to its end.
 //!

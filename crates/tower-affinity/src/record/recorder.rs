@@ -108,6 +108,15 @@ impl Recorder {
         }
     }
 
+    /// Counts answers and tunnels that were cut because their group was `aborted` or had drained.
+    pub fn streams_cut(&self, group: &GroupName, cause: &'static str, count: usize) {
+        let cause = Label::from_static_parts("cause", cause);
+        let labels = vec![group_label(group), cause];
+        self.0
+            .source
+            .count(names::STREAMS_CUT, labels, count as u64);
+    }
+
     pub(super) fn start(&self, affinity: Option<&Affinity>) -> Running {
         match affinity {
             Some(affinity) => {
@@ -134,7 +143,7 @@ impl Recorder {
                     Label::new("to", decision.group_label().to_owned()),
                     Label::from_static_parts("cause", decision.cause.as_str()),
                 ];
-                self.0.source.count(names::MOVES, labels);
+                self.0.source.count(names::MOVES, labels, 1);
             }
             _ => {}
         }

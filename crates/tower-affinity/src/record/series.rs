@@ -1,5 +1,6 @@
 //! The series of one group: a table of handles, each filled at its first use.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,6 +11,8 @@ use tower_affinity_core::{Cause, Cohort, Decision, Kind};
 
 use super::names;
 use super::source::{Kept, Source};
+use crate::BoxError;
+use crate::balance::StreamCut;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +23,12 @@ pub(super) enum CodeClass {
     ClientError,
     ServerError,
     ClientAbort,
+    Cut,
     Error,
 }
 
 impl CodeClass {
-    const COUNT: usize = 7;
+    const COUNT: usize = 8;
 
     pub(super) fn of(status: StatusCode) -> Self {
         match status.as_u16() {
@@ -36,6 +40,15 @@ impl CodeClass {
         }
     }
 
+    /// That of a body that broke.
+    pub(super) fn of_broken(error: &dyn Any) -> Self {
+        let boxed = error.downcast_ref::<BoxError>();
+        match boxed.is_some_and(|error| error.is::<StreamCut>()) {
+            true => Self::Cut,
+            false => Self::Error,
+        }
+    }
+
     const fn as_str(self) -> &'static str {
         match self {
             Self::Informational => "1xx",
@@ -44,6 +57,7 @@ impl CodeClass {
             Self::ClientError => "4xx",
             Self::ServerError => "5xx",
             Self::ClientAbort => "client_abort",
+            Self::Cut => "cut",
             Self::Error => "error",
         }
     }

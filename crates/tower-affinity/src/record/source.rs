@@ -51,9 +51,9 @@ impl Source {
     }
 
     /// A counter that counts rarely enough to be looked up each time.
-    pub(super) fn count(&self, name: &'static str, labels: Vec<Label>) {
+    pub(super) fn count(&self, name: &'static str, labels: Vec<Label>, by: u64) {
         let key = Key::from_parts(name, labels);
-        self.with(|recorder, _| recorder.register_counter(&key, &METADATA).increment(1));
+        self.with(|recorder, _| recorder.register_counter(&key, &METADATA).increment(by));
     }
 }
 

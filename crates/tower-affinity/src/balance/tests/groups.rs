@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tower_affinity_core::{Clock, DrawKey, DrawSalt, Readiness, Ready, SessionId, Timestamp, draw};
-use tower_affinity_testing::{HandClock, START, name, rollout};
+use tower_affinity_testing::{HandClock, START, id, name, rollout};
 
 use super::super::{EndpointState, Groups, Unserved, Update};
 use super::{address, draining, groups, healthy, unhealthy};
@@ -14,9 +14,7 @@ fn endpoints_that_stay_keep_their_counters_and_states() {
     let groups = groups(&[("a", 3)]);
     let before = groups.endpoints(&name("a"));
     unhealthy(&groups, "a", 1);
-    let leases: Vec<_> = (0..10)
-        .map(|_| groups.acquire(&name("a")).unwrap())
-        .collect();
+    let leases: Vec<_> = (0..10).map(|_| groups.acquire(&id("a")).unwrap()).collect();
     groups.update(&name("a"), [4, 2, 1].map(address));
     let after = groups.endpoints(&name("a"));
     assert_eq!(
@@ -57,14 +55,14 @@ fn an_empty_list_never_empties_a_group() {
 #[test]
 fn a_group_is_emptied_and_removed_by_name() {
     let groups = groups(&[("a", 2), ("b", 1)]);
-    let lease = groups.acquire(&name("a")).unwrap();
+    let lease = groups.acquire(&id("a")).unwrap();
     groups.clear(&name("a"));
     assert!(groups.endpoints(&name("a")).is_empty());
     assert_eq!(groups.in_flight(&name("a")), 1);
     groups.remove(&name("a"));
     assert_eq!(groups.names(), [name("b")]);
     drop(lease);
-    let error = groups.acquire(&name("a")).unwrap_err();
+    let error = groups.acquire(&id("a")).unwrap_err();
     assert_eq!(error, Unserved::NoReadyEndpoint(name("a")));
 }
 
@@ -80,7 +78,7 @@ fn one_address_in_two_groups_is_two_endpoints() {
     let groups = Groups::default();
     groups.update(&name("a"), [address(1)]);
     groups.update(&name("b"), [address(1)]);
-    let _lease = groups.acquire(&name("a")).unwrap();
+    let _lease = groups.acquire(&id("a")).unwrap();
     unhealthy(&groups, "a", 1);
     let other = &groups.endpoints(&name("b"))[0];
     assert_eq!(
@@ -95,16 +93,14 @@ fn a_group_at_its_limit_takes_no_more() {
     groups.limit(&name("a"), Some(2));
     groups.update(&name("a"), [1, 2, 3].map(address));
     assert_eq!(groups.max_in_flight(&name("a")), Some(2));
-    let mut leases: Vec<_> = (0..2)
-        .map(|_| groups.acquire(&name("a")).unwrap())
-        .collect();
-    let error = groups.acquire(&name("a")).unwrap_err();
+    let mut leases: Vec<_> = (0..2).map(|_| groups.acquire(&id("a")).unwrap()).collect();
+    let error = groups.acquire(&id("a")).unwrap_err();
     assert_eq!(error, Unserved::Capacity(name("a")));
     leases.pop();
-    leases.push(groups.acquire(&name("a")).unwrap());
+    leases.push(groups.acquire(&id("a")).unwrap());
     assert_eq!(groups.in_flight(&name("a")), 2);
     groups.limit(&name("a"), None);
-    assert!(groups.acquire(&name("a")).is_ok());
+    assert!(groups.acquire(&id("a")).is_ok());
 }
 
 #[test]

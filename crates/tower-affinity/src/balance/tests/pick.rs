@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tower_affinity_testing::name;
+use tower_affinity_testing::{id, name};
 
 use super::super::endpoint::{Endpoint, EndpointState, Source};
 use super::super::pick::pick;
@@ -25,7 +25,7 @@ fn unequal_requests_are_spread_evenly() {
             let (_, done) = running.pop().unwrap();
             leases[done] = None;
         }
-        let lease = groups.acquire(&name("a")).unwrap();
+        let lease = groups.acquire(&id("a")).unwrap();
         let takes = if fastrand::u8(..10) == 0 { 400 } else { 4 };
         *busy.entry(lease.endpoint().address().port()).or_default() += takes;
         running.push((Reverse(tick + takes), leases.len()));
@@ -43,9 +43,9 @@ fn unequal_requests_are_spread_evenly() {
 #[test]
 fn the_less_busy_of_two_is_picked() {
     let groups = groups(&[("a", 2)]);
-    let first = groups.acquire(&name("a")).unwrap();
+    let first = groups.acquire(&id("a")).unwrap();
     for _ in 0..50 {
-        let second = groups.acquire(&name("a")).unwrap();
+        let second = groups.acquire(&id("a")).unwrap();
         assert_ne!(
             second.endpoint().address(),
             first.endpoint().address(),
@@ -62,12 +62,12 @@ fn a_draining_endpoint_is_never_picked() {
     unhealthy(&groups, "a", 2);
     healthy(&groups, "a", 2);
     for _ in 0..100 {
-        let lease = groups.acquire(&name("a")).unwrap();
+        let lease = groups.acquire(&id("a")).unwrap();
         assert_eq!(lease.endpoint().address(), address(2));
     }
     draining(&groups, "a", 1);
     draining(&groups, "a", 2);
-    let error = groups.acquire(&name("a")).unwrap_err();
+    let error = groups.acquire(&id("a")).unwrap_err();
     assert_eq!(error, Unserved::NoReadyEndpoint(name("a")));
 }
 
@@ -75,7 +75,7 @@ fn a_draining_endpoint_is_never_picked() {
 fn below_half_healthy_health_is_ignored_inside_the_group() {
     let groups = groups(&[("a", 5), ("b", 5)]);
     let picked = |group: &str| {
-        let leases = (0..200).map(|_| groups.acquire(&name(group)).unwrap());
+        let leases = (0..200).map(|_| groups.acquire(&id(group)).unwrap());
         let ports = leases.map(|lease| lease.endpoint().address().port() - 7000);
         ports.collect::<std::collections::BTreeSet<_>>()
     };
@@ -100,9 +100,9 @@ fn a_group_that_fails_alone_has_no_ready_endpoint() {
     for endpoint in [0, 1] {
         unhealthy(&groups, "a", endpoint);
     }
-    let error = groups.acquire(&name("a")).unwrap_err();
+    let error = groups.acquire(&id("a")).unwrap_err();
     assert_eq!(error, Unserved::NoReadyEndpoint(name("a")));
-    assert!(groups.acquire(&name("b")).is_ok());
+    assert!(groups.acquire(&id("b")).is_ok());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn groups_that_fail_together_are_tried() {
         unhealthy(&groups, group, endpoint);
     }
     for group in ["a", "b"] {
-        let lease = groups.acquire(&name(group)).unwrap();
+        let lease = groups.acquire(&id(group)).unwrap();
         assert_eq!(lease.group(), &name(group));
     }
 }

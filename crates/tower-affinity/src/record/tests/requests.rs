@@ -9,7 +9,7 @@ use http_body::Body;
 use http_body_util::Full;
 use tower::{Layer, ServiceExt, service_fn};
 use tower_affinity_core::{Cause, Cohort, GroupId, Kind};
-use tower_affinity_testing::name;
+use tower_affinity_testing::{id, name};
 
 use crate::balance::{Groups, Lease};
 use crate::fixtures::{Metrics, Script, Step, decided, decision, moved, pinned, poll_body};
@@ -130,7 +130,7 @@ async fn a_tunnel_is_counted_when_its_lease_ends() {
     let metrics = Metrics::new();
     let groups = Groups::default();
     groups.update(&name("a"), ["127.0.0.1:1".parse().unwrap()]);
-    let lease: Lease = groups.acquire(&name("a")).unwrap();
+    let lease: Lease = groups.acquire(&id("a")).unwrap();
     let mut response = script([]);
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     response.extensions_mut().insert(lease.clone());
