@@ -55,8 +55,8 @@ async fn abort_at_one_then_at_the_other(keeps: Keeps) -> Run {
     let fleet = Fleet::start(&[STABLE, BAD, OTHER], 2).await;
     let dir = Scratch::new();
     let mut config = Config::new(&fleet, &[(STABLE, 30), (BAD, 50), (OTHER, 20)]);
-    // renewals after a second, so that stale answers do write pins
-    config.pin = "idle_ttl = \"4s\"\nmax_age = \"1m\"\nlocal_idle_timeout = \"1s\"".to_owned();
+    // renewals after two seconds, so that stale answers do write pins
+    config.pin = "idle_ttl = \"8s\"\nmax_age = \"1m\"\nlocal_idle_timeout = \"1s\"".to_owned();
     let one = Replica::named(&dir, &config, "one.toml").await;
     config.state = "other-state.json".to_owned();
     let two = Replica::named(&dir, &config, "two.toml").await;
@@ -70,10 +70,20 @@ async fn abort_at_one_then_at_the_other(keeps: Keeps) -> Run {
         let mut tab = client.tab();
         workers.spawn(async move {
             let step = || Request::get("/step").body(Full::default()).expect("a path");
-            while !stop.load(Ordering::Relaxed) {
+            let mut first_pin: Option<String> = None;
+            for turn in 0.. {
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                // an answer that was long on its way
+                if let Some(line) = first_pin.as_ref().filter(|_| turn % 4 == number % 4) {
+                    client.jar.take(line);
+                    client.send(second, step()).await;
+                }
                 // alternating alone, then both at once
                 for at in [first, second] {
-                    client.send(at, step()).await;
+                    let answer = client.send(at, step()).await;
+                    first_pin = first_pin.or_else(|| answer.cookies().pop());
                 }
                 tab.jar = client.jar.clone();
                 let (here, there) =
@@ -191,6 +201,22 @@ async fn a_client_that_keeps_its_newest_pin_moves_once_over_two_gateways() {
 async fn a_jar_in_which_the_last_answer_wins_never_leads_back() {
     let run = abort_at_one_then_at_the_other(Keeps::LastArrival).await;
     assert_obeyed(&run);
+    // reached, or the story shows nothing: an old pin came back to a gateway that does not know
+    // of the abort, and to one that does
+    let entries = run.history.entries();
+    let behind = entries.iter().filter(|entry| {
+        let late = entry.via == run.second && entry.sent > run.first_knows;
+        late && entry.group.as_deref() == Some(BAD)
+    });
+    assert!(behind.count() > 0, "no old pin came back in time");
+    let mut moves: BTreeMap<String, u32> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| run.moved(entry)) {
+        *moves.entry(run.session(entry)).or_default() += 1;
+    }
+    assert!(
+        moves.values().any(|times| *times > 1),
+        "no old pin came back after a move"
+    );
 }
 
 #[tokio::test]
