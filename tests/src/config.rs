@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use crate::Scratch;
 use crate::fleet::Fleet;
 
-/// The cookie's name in all stories.
+/// The cookie's name, unless a story says otherwise.
 pub const COOKIE: &str = "__Host-affinity-checkout";
 
 const KEY: &str = "rJ3kq0v9W5c1mZpXy7TnB2LsEo8HdUaGfQiK4wRxV6M";
@@ -14,6 +14,8 @@ const KEY: &str = "rJ3kq0v9W5c1mZpXy7TnB2LsEo8HdUaGfQiK4wRxV6M";
 /// A configuration that can be written down and edited.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The service, the audience of the pins.
+    pub service: String,
     /// The groups' blocks.
     pub groups: Vec<GroupBlock>,
     /// Where clients are served.
@@ -59,6 +61,7 @@ impl Config {
             });
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         Self {
+            service: "checkout".to_owned(),
             groups: groups.collect(),
             address: free,
             admin: free,
@@ -82,7 +85,7 @@ impl Config {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!(
-            "service = \"checkout\"\n\
+            "service = \"{}\"\n\
              [listen]\n\
              address = \"{}\"\n\
              admin = \"{}\"\n\
@@ -92,7 +95,7 @@ impl Config {
              [state]\n\
              file = \"{}\"\n\
              {}\n",
-            self.address, self.admin, self.pin, self.state, self.sections,
+            self.service, self.address, self.admin, self.pin, self.state, self.sections,
         );
         for group in &self.groups {
             let endpoints: Vec<_> = group

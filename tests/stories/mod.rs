@@ -3,6 +3,7 @@
 // Sessions.
 mod abort;
 mod outages;
+mod pins;
 mod replicas;
 mod sessions;
 
