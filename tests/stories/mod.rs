@@ -16,6 +16,7 @@ mod verbs;
 
 // Bytes.
 mod bodies;
+mod cuts;
 mod http2;
 mod sockets;
 
