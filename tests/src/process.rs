@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
@@ -30,12 +31,25 @@ pub struct Ended {
 ///
 /// If it cannot be run, does not end in time, or ends by a signal.
 pub async fn run<S: AsRef<std::ffi::OsStr>>(args: &[S], env: &[(&str, &str)]) -> Ended {
+    run_within(BOUND, args, env).await
+}
+
+/// As [`run`], for what takes longer.
+///
+/// # Panics
+///
+/// If it cannot be run, does not end within `bound`, or ends by a signal.
+pub async fn run_within<S: AsRef<std::ffi::OsStr>>(
+    bound: Duration,
+    args: &[S],
+    env: &[(&str, &str)],
+) -> Ended {
     let mut command = command();
     command
         .args(args)
         .envs(env.iter().copied())
         .stdin(Stdio::null());
-    let output = timeout(BOUND, command.output())
+    let output = timeout(bound, command.output())
         .await
         .expect("the binary ends in time");
     let output = output.expect("the binary can be run");

@@ -3,12 +3,12 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use affinity_tests::Scratch;
 use affinity_tests::client::Client;
 use affinity_tests::config::Config;
 use affinity_tests::fleet::Fleet;
 use affinity_tests::history::History;
-use affinity_tests::process::{Process, run};
+use affinity_tests::process::{Process, run, run_within};
+use affinity_tests::{LOAD_BOUND, Scratch};
 use http::StatusCode;
 
 const OLD: &str = "9f1c2ab";
@@ -186,4 +186,27 @@ async fn a_request_that_an_operator_never_sees_ends_within_its_deadline() {
         begun.elapsed() >= Duration::from_secs(1),
         "it was not waited for"
     );
+}
+
+#[tokio::test]
+async fn the_demo_breaks_sessions_without_affinity_and_none_with_it() {
+    let ended = run_within(LOAD_BOUND, &["demo", "--once", "--json"], &[]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let last = ended.stdout.lines().last().expect("a line of JSON");
+    let told: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    let (off, on) = (&told["affinity_off"], &told["affinity_on"]);
+    let number = |value: &serde_json::Value| value.as_u64().unwrap_or_else(|| panic!("{told}"));
+    assert!(
+        number(&off["broken"]) > 0,
+        "nothing breaks without affinity: {told}"
+    );
+    assert!(
+        number(&off["sessions"]) >= 100 && number(&on["sessions"]) >= 100,
+        "{told}"
+    );
+    for none in ["broken_in_rollout", "broken_after_abort"] {
+        assert_eq!(number(&on[none]), 0, "{none}: {told}");
+    }
+    assert!(number(&on["moved"]) > 0, "the abort moved nobody: {told}");
+    assert_eq!(number(&on["max_moves_per_session"]), 1, "{told}");
 }
