@@ -55,8 +55,6 @@ async fn abort_at_one_then_at_the_other(keeps: Keeps) -> Run {
     let fleet = Fleet::start(&[STABLE, BAD, OTHER], 2).await;
     let dir = Scratch::new();
     let mut config = Config::new(&fleet, &[(STABLE, 30), (BAD, 50), (OTHER, 20)]);
-    // renewals after two seconds, so that stale answers do write pins
-    config.pin = "idle_ttl = \"8s\"\nmax_age = \"1m\"\nlocal_idle_timeout = \"1s\"".to_owned();
     let one = Replica::named(&dir, &config, "one.toml").await;
     config.state = "other-state.json".to_owned();
     let two = Replica::named(&dir, &config, "two.toml").await;
