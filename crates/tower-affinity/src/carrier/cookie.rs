@@ -10,7 +10,8 @@ use memchr::memchr;
 
 /// The values of all cookies with one of `names`, in the order in which they were sent.
 ///
-/// Names are compared whole and exactly. `None` for a value that is not text.
+/// Names are compared whole and exactly. `None` for a value that is not text, or that has white
+/// space around it, which the parser would overlook: a token has one spelling.
 pub(crate) fn candidates<'a>(
     headers: &'a HeaderMap,
     names: &'a [Box<str>],
@@ -22,7 +23,9 @@ pub(crate) fn candidates<'a>(
         .filter(|pair| is_ours(pair, names))
         .map(|pair| {
             let pair = std::str::from_utf8(pair).ok()?;
-            Some(Cookie::parse(pair).ok()?.value_raw()?.as_bytes())
+            let value = Cookie::parse(pair).ok()?.value_raw()?;
+            let (_, sent) = pair.split_once('=')?;
+            (sent == value).then_some(value.as_bytes())
         })
 }
 

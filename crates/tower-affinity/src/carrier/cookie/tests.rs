@@ -112,6 +112,14 @@ fn a_planted_cookie_is_removed_and_others_stay_in_order() {
     assert_eq!(left, ["a=1; Path=/", "affx=2", "b=3"]);
 }
 
+/// SEC-05.
+#[test]
+fn white_space_around_a_value_is_not_trimmed_away() {
+    for line in [&b"aff= x"[..], b"aff=x ; b=2", b"aff=\tx", b"aff= "] {
+        assert_eq!(found(&[line]), [None], "{}", line.escape_ascii());
+    }
+}
+
 proptest! {
     /// The scan agrees with the parser of the `cookie` crate wherever that one accepts the line.
     #[test]
@@ -125,7 +133,10 @@ proptest! {
             // the parser trims a name's end, which RFC 6265bis has servers not do
             let exact = pair.trim_start().starts_with("aff=");
             if let Ok(cookie) = Cookie::parse(pair) && exact && cookie.name() == "aff" {
-                theirs.push(cookie.value_raw().unwrap().to_owned());
+                // white space around a value is none of its spellings
+                let value = cookie.value_raw().unwrap();
+                let padded = pair.split_once('=').unwrap().1 != value;
+                theirs.push(if padded { String::new() } else { value.to_owned() });
             }
         }
         prop_assert_eq!(ours, theirs);
