@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, header};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use tokio::time::{Duration, Instant};
 use super::hop;
 
 pin_project! {
-    /// The body of an answer: the endpoint's, but for our names in its trailers.
+    /// The body of an answer: the endpoint's, but for trailers that only a head may hold.
     ///
     /// The layers clean heads; a trailer would be a second way in or out.
     #[derive(Debug)]
@@ -71,7 +71,7 @@ impl<B: Body> Body for Passed<B> {
         if let Some(Ok(frame)) = &mut frame
             && let Some(trailers) = frame.trailers_mut()
         {
-            remove_ours(trailers);
+            remove_unfit(trailers);
         }
         Poll::Ready(frame)
     }
@@ -126,14 +126,29 @@ impl Progress {
     }
 }
 
-/// Also with `_` in them: some endpoints take it for `-`.
-fn remove_ours(trailers: &mut HeaderMap) {
-    let ours: Vec<_> = trailers
+/// Our names, also with `_` in them, which some endpoints take for `-`; and cookies, addresses and
+/// what belongs to a connection, which endpoints that join trailers to the head would believe.
+fn remove_unfit(trailers: &mut HeaderMap) {
+    hop::strip(trailers);
+    let unfit: Vec<_> = trailers
         .keys()
-        .filter(|name| hop::is_ours(name) || name.as_str().starts_with("affinity_"))
+        .filter(|name| {
+            let text = name.as_str();
+            hop::is_ours(name)
+                || text.starts_with("affinity_")
+                || text.starts_with("x-forwarded-")
+                || HEAD_ONLY.contains(name)
+        })
         .cloned()
         .collect();
-    for name in &ours {
+    for name in &unfit {
         trailers.remove(name);
     }
 }
+
+const HEAD_ONLY: [HeaderName; 4] = [
+    header::AUTHORIZATION,
+    header::COOKIE,
+    header::FORWARDED,
+    header::SET_COOKIE,
+];
