@@ -16,7 +16,7 @@ use tower_affinity::core::{GroupName, Revision, Weight};
 use super::AdminOptions;
 use super::problem::Problem;
 use super::views::RolloutView;
-use crate::config::RollbackPolicy;
+use crate::config::{RollbackPolicy, can_be_dialled};
 use crate::control::{Request, Verb};
 
 /// The body of a registration.
@@ -96,6 +96,11 @@ pub(super) async fn register(
         return Err(Problem::bad_request(
             "a group needs at least one endpoint, as IP:PORT",
         ));
+    }
+    if let Some(address) = endpoints.iter().find(|address| !can_be_dialled(address)) {
+        return Err(Problem::bad_request(format!(
+            "{address} is no endpoint; the address and port of one server are needed"
+        )));
     }
     let verb = Verb::Register {
         group: name(&group)?,

@@ -171,11 +171,14 @@ fn state(section: &Section<'_>) -> Option<GroupState> {
 }
 
 fn endpoint(text: &str) -> Option<SocketAddr> {
-    let address: SocketAddr = text.parse().ok()?;
+    text.parse().ok().filter(can_be_dialled)
+}
+
+/// Whether one server can be meant by it.
+pub(crate) fn can_be_dialled(address: &SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     let broadcast = ip == IpAddr::from([255, 255, 255, 255]);
-    let dialled = address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !broadcast;
-    dialled.then_some(address)
+    address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !broadcast
 }
 
 pub(super) const ENDPOINT: &str =

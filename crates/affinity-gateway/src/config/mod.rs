@@ -28,6 +28,7 @@ mod watch;
 
 pub use cookie::Cookie;
 pub use error::ConfigError;
+pub(crate) use group::can_be_dialled;
 pub use group::{GroupSetting, GroupState};
 pub use keys::{KeySetting, KeySource};
 pub use listen::Listen;
