@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -46,7 +46,8 @@ pub enum TokenError {
 }
 
 impl AdminToken {
-    /// Reads the token, or makes the file with a fresh one that only its owner can read.
+    /// Reads the token, or makes the file with a fresh one that only its owner can read. A file
+    /// that others can read is taken with a warning in the log.
     ///
     /// # Errors
     ///
@@ -78,6 +79,15 @@ impl AdminToken {
                 let token = text.trim();
                 if token.len() < MIN_TOKEN {
                     return Err(TokenError::Short(path.to_owned()));
+                }
+                let mode = fs::metadata(path)
+                    .map_err(failed("read"))?
+                    .permissions()
+                    .mode();
+                if mode & 0o077 != 0 {
+                    // no refusal: mounted secrets often come like this
+                    let path = path.display();
+                    tracing::warn!(%path, "the admin token can be read by others; chmod 600");
                 }
                 Ok(Self::of(token))
             }
