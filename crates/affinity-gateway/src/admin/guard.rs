@@ -69,6 +69,19 @@ pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Ne
     }
 }
 
+/// For what needs no token anywhere, so that a scraper can read it. On loopback a page of another
+/// origin is kept out nevertheless; elsewhere scrapers have names for us that we cannot know.
+pub(super) async fn check_page(
+    State(guard): State<Guard>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match check_host(request.headers()) {
+        Err(problem) if guard.loopback => problem.into_response(),
+        _ => next.run(request).await,
+    }
+}
+
 /// A page of another origin must not reach the admin side through its visitor's browser: not by a
 /// name that it lets point here (the host has to be an address or `localhost`), and not from its
 /// own origin.

@@ -14,6 +14,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post, put};
 
 pub use self::token::{AdminToken, TokenError};
@@ -53,8 +54,12 @@ pub fn router(options: AdminOptions) -> Router {
         .route("/v1/groups/{group}/drained", get(views::drained))
         .route("/v1/groups/{group}/{verb}", post(verbs::group))
         .route("/v1/pins/inspect", post(pins::inspect))
-        .layer(axum::middleware::from_fn_with_state(guard, guard::check))
-        .route("/metrics", get(views::metrics))
+        .layer(from_fn_with_state(guard.clone(), guard::check))
+        .merge(
+            Router::new()
+                .route("/metrics", get(views::metrics))
+                .layer(from_fn_with_state(guard, guard::check_page)),
+        )
         .route("/livez", get(views::live))
         .route("/readyz", get(views::ready))
         .fallback(problem::not_found)
