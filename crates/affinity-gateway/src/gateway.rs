@@ -71,11 +71,23 @@ impl Gateway {
     ///
     /// If an address is taken, or the state, the token or the settings cannot be used.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        Self::start_with_clock(settings, Arc::new(SystemClock::new())).await
+    }
+
+    /// As [`Gateway::start`], with token time from another clock: sessions age, groups drain and
+    /// deadlines pass as it says. Timeouts of connections keep their own time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gateway::start`].
+    pub async fn start_with_clock(
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StartError> {
         let listener = bind(settings.listen.address, "listen.address").await?;
         let admin_listener = bind(settings.listen.admin, "listen.admin").await?;
         let (address, admin) = (local(&listener)?, local(&admin_listener)?);
         let token = AdminToken::load_or_create(&settings.listen.admin_token_file)?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let groups = Groups::new(Arc::clone(&clock));
         let metrics = Metrics::new().map_err(StartError::Metrics)?;
         let Start { control, .. } = Control::start(&settings, groups, clock)?;
