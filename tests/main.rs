@@ -1,4 +1,4 @@
-//! One binary for all end-to-end stories.
+//! One binary for all end-to-end stories and attacks.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,4 +6,5 @@
     clippy::panic
 )]
 
+mod attacks;
 mod stories;

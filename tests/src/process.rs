@@ -83,7 +83,17 @@ impl Process {
     ///
     /// If it ends before it is ready.
     pub async fn start(file: &Path) -> Self {
+        Self::start_with(file, &[]).await
+    }
+
+    /// As [`Process::start`], with more variables.
+    ///
+    /// # Panics
+    ///
+    /// If it ends before it is ready.
+    pub async fn start_with(file: &Path, env: &[(&str, &str)]) -> Self {
         let mut command = command();
+        command.envs(env.iter().copied());
         command
             .arg("run")
             .arg("--config")
@@ -186,11 +196,16 @@ impl Log {
         let log = Self::default();
         let writer = log.clone();
         tokio::spawn(async move {
-            let mut lines = BufReader::new(pipe).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
+            let (mut pipe, mut line) = (BufReader::new(pipe), Vec::new());
+            // bytes that are no text are a finding, and no reason to stop
+            while pipe
+                .read_until(b'\n', &mut line)
+                .await
+                .is_ok_and(|count| count > 0)
+            {
                 let mut text = writer.0.lock().unwrap();
-                text.push_str(&line);
-                text.push('\n');
+                text.push_str(&String::from_utf8_lossy(&line));
+                line.clear();
             }
         });
         log
