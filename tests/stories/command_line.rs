@@ -304,3 +304,25 @@ async fn inspect_reads_a_pin_of_a_running_gateway() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stdout.contains(NEW), "{}", ended.stdout);
 }
+
+#[tokio::test]
+async fn a_locked_rollout_takes_only_an_abort_until_it_is_unlocked() {
+    let stage = Stage::new(90, 10).await;
+    assert!(stage.done("lock").await.contains("locked"));
+    for line in [
+        format!("drain {NEW}"),
+        format!("weights {NEW}=20"),
+        format!("promote {NEW}"),
+        format!("retire {NEW} --force"),
+        format!("register {LATER} --endpoint 127.0.0.1:1"),
+    ] {
+        let why = stage.refused(&line).await;
+        assert!(why.contains("unlock it first"), "{line}: {why}");
+    }
+    assert!(stage.done("show").await.contains("locked"));
+    stage.done(&format!("abort {NEW}")).await;
+    assert_eq!(stage.state(NEW).await, "aborted");
+    stage.done("unlock").await;
+    stage.done(&format!("restore {NEW}")).await;
+    assert!(!stage.done("show").await.contains("locked"));
+}

@@ -49,6 +49,8 @@ pub fn router(options: AdminOptions) -> Router {
     Router::new()
         .route("/v1/rollout", get(views::rollout))
         .route("/v1/rollout/weights", put(verbs::weights))
+        .route("/v1/rollout/lock", post(verbs::lock))
+        .route("/v1/rollout/unlock", post(verbs::unlock))
         .route("/v1/groups", post(verbs::register))
         .route("/v1/groups/{group}", get(views::group))
         .route("/v1/groups/{group}/drained", get(views::drained))

@@ -118,21 +118,49 @@ pub(super) async fn group(
     body: Body<Wishes>,
 ) -> Result<Response, Problem> {
     let group = name(&group)?;
-    let wishes = match body {
-        Ok(Json(wishes)) => wishes,
-        // a verb without wishes needs no body, only the content type
+    let verb = or_none(body, &headers)?.verb(&verb, group)?;
+    run(options, peer, &headers, verb).await
+}
+
+/// What `lock` and `unlock` take: nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoWishes {}
+
+pub(super) async fn lock(
+    State(options): State<AdminOptions>,
+    peer: Peer,
+    headers: HeaderMap,
+    body: Body<NoWishes>,
+) -> Result<Response, Problem> {
+    or_none(body, &headers)?;
+    run(options, peer, &headers, Verb::Lock).await
+}
+
+pub(super) async fn unlock(
+    State(options): State<AdminOptions>,
+    peer: Peer,
+    headers: HeaderMap,
+    body: Body<NoWishes>,
+) -> Result<Response, Problem> {
+    or_none(body, &headers)?;
+    run(options, peer, &headers, Verb::Unlock).await
+}
+
+/// A verb without wishes needs no body, only the content type.
+fn or_none<T: Default>(body: Body<T>, headers: &HeaderMap) -> Result<T, Problem> {
+    match body {
+        Ok(Json(wishes)) => Ok(wishes),
         Err(_)
             if headers
                 .get("content-length")
                 .is_none_or(|length| length == "0")
                 && !headers.contains_key("transfer-encoding") =>
         {
-            Wishes::default()
+            Ok(T::default())
         }
-        Err(rejection) => return Err(rejection.into()),
-    };
-    let verb = wishes.verb(&verb, group)?;
-    run(options, peer, &headers, verb).await
+        Err(rejection) => Err(rejection.into()),
+    }
 }
 
 impl Wishes {

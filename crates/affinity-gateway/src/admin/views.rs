@@ -22,6 +22,7 @@ pub(super) struct RolloutView {
     draw_revision: u64,
     stable: String,
     former_stable: Vec<String>,
+    locked: bool,
     groups: Vec<GroupView>,
 }
 
@@ -71,6 +72,7 @@ impl RolloutView {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
+            locked: rollout.is_locked(),
             groups: rollout
                 .groups()
                 .iter()

@@ -15,6 +15,10 @@ use crate::config::RollbackPolicy;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verb {
+    /// Refuses every other change but an abort.
+    Lock,
+    /// Ends a lock.
+    Unlock,
     /// Makes a group known, as staged or, with weight, as active.
     Register {
         /// Its name.
@@ -79,6 +83,8 @@ impl Verb {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Lock => "lock",
+            Self::Unlock => "unlock",
             Self::Register { .. } => "register",
             Self::Weights(_) => "weights",
             Self::Promote(_) => "promote",
@@ -92,6 +98,8 @@ impl Verb {
     pub(super) fn apply(&self, rollout: &Rollout, terms: &Terms<'_>) -> Result<Rollout, Refusal> {
         let change = terms.change;
         match self {
+            Self::Lock => Ok(rollout.lock(change)),
+            Self::Unlock => Ok(rollout.unlock(change)),
             Self::Register { group, weight, .. } => rollout.register(group, *weight, change),
             Self::Weights(weights) => rollout.weights(weights, change),
             Self::Promote(group) => rollout.promote(group, change),

@@ -1,6 +1,7 @@
 //! Changes of a rollout: each takes a snapshot and gives the next one, or refuses.
 //!
-//! A change that would alter nothing gives the same snapshot under the same revision.
+//! A change that would alter nothing gives the same snapshot under the same revision. Under a lock
+//! each of them is refused.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -132,6 +133,7 @@ impl Rollout {
         weight: Weight,
         change: Change,
     ) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let mut next = self.next(change);
         match self.group(name) {
             None => next.groups.push(Group {
@@ -167,6 +169,7 @@ impl Rollout {
         weights: &BTreeMap<GroupName, Weight>,
         change: Change,
     ) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let mut next = self.next(change);
         for (name, weight) in weights {
             let group = self.require(name)?;
@@ -191,6 +194,7 @@ impl Rollout {
     ///
     /// If the group is unknown, aborted or retired.
     pub fn promote(&self, name: &GroupName, change: Change) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let group = self.require(name)?;
         if !matches!(
             group.state,
@@ -222,6 +226,7 @@ impl Rollout {
     ///
     /// If the group is unknown, aborted or retired.
     pub fn activate(&self, name: &GroupName, change: Change) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let group = self.require(name)?;
         match group.state {
             State::Active => return Ok(self.clone()),
@@ -241,6 +246,7 @@ impl Rollout {
     ///
     /// If the group is unknown, aborted or retired.
     pub fn stabilise(&self, name: &GroupName, change: Change) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let active = self.activate(name, change)?;
         if active.stable == *name {
             return Ok(active);
@@ -256,6 +262,7 @@ impl Rollout {
     ///
     /// If the group is the stable one, or neither active nor draining already.
     pub fn drain(&self, name: &GroupName, change: Change) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let group = self.require(name)?;
         match group.state {
             State::Draining { .. } => return Ok(self.clone()),
@@ -284,6 +291,7 @@ impl Rollout {
     ///
     /// If the group is unknown, or neither aborted nor retired.
     pub fn restore(&self, name: &GroupName, change: Change) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let group = self.require(name)?;
         if !matches!(group.state, State::Aborted(_) | State::Retired { .. }) {
             return Err(group.refuse("restore", "aborted or retired"));
@@ -307,6 +315,7 @@ impl Rollout {
         force: bool,
         change: Change,
     ) -> Result<Self, Refusal> {
+        self.refuse_if_locked()?;
         let group = self.require(name)?;
         match &group.state {
             State::Retired { .. } => return Ok(self.clone()),

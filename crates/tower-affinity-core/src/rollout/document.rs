@@ -42,6 +42,9 @@ struct Document {
     former: Vec<String>,
     groups: Vec<GroupDocument>,
     tombstones: Vec<TombstoneDocument>,
+    /// Absent in documents from before there was a lock.
+    #[serde(default)]
+    locked: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -104,6 +107,7 @@ impl Rollout {
                 .iter()
                 .map(TombstoneDocument::from)
                 .collect(),
+            locked: self.locked,
         };
         // a struct of strings and numbers has no map key that could fail
         serde_json::to_value(document).unwrap_or_default()
@@ -141,6 +145,7 @@ impl Rollout {
                 .into_iter()
                 .map(Tombstone::try_from)
                 .collect::<Result<_, _>>()?,
+            locked: document.locked,
         };
         rollout.check().map_err(DocumentError::Invalid)?;
         Ok(rollout)

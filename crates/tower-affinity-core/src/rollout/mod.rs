@@ -7,6 +7,7 @@
 mod abort;
 mod change;
 mod document;
+mod lock;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ pub struct Rollout {
     /// Groups that were stable before, the latest last.
     former: Vec<GroupName>,
     tombstones: Vec<Tombstone>,
+    locked: bool,
 }
 
 /// What is remembered of an id that was restored or retired, so that old pins and late news never
@@ -123,6 +125,7 @@ impl Rollout {
             stable: only.name().clone(),
             former: Vec::new(),
             tombstones: Vec::new(),
+            locked: false,
             groups: groups.iter().map(|group| group.build(now)).collect(),
         };
         rollout.check()?;

@@ -8,6 +8,11 @@ use crate::{GroupName, Timestamp};
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// Every change but an abort is refused.
+    #[error(
+        "the rollout is locked: only an abort is accepted until it is unlocked; unlock it first"
+    )]
+    Locked,
     /// No group has that name.
     #[error("no group is named {group}; there are: {}", list(known))]
     Unknown {

@@ -4,6 +4,7 @@
 mod abort;
 mod document;
 mod histories;
+mod lock;
 mod memory;
 mod shape;
 mod validity;

@@ -30,6 +30,8 @@ impl Verb {
             Self::Abort(abort) => abort.change(),
             Self::Restore(named) => named.change("restore"),
             Self::Retire(retire) => retire.change(),
+            Self::Lock(seen) => of_all("lock", seen),
+            Self::Unlock(seen) => of_all("unlock", seen),
         }))
     }
 }
@@ -99,6 +101,14 @@ impl Retire {
             &json!({ "force": self.force }),
             &self.seen,
         )
+    }
+}
+
+fn of_all(verb: &str, seen: &Seen) -> Change {
+    let call = Call::change(Method::POST, &format!("/v1/rollout/{verb}"), &json!({}));
+    Change {
+        call: call.if_match(seen.if_match),
+        group: None,
     }
 }
 

@@ -18,7 +18,8 @@ pub(super) fn table(rollout: &RolloutView) -> String {
     let total = rollout.total();
     let mut rows = vec![COLUMNS.map(str::to_owned)];
     rows.extend(rollout.groups.iter().map(|group| row(group, total)));
-    format!("revision {}\n{}", rollout.revision, aligned(&rows))
+    let lock = rollout.lock_note();
+    format!("revision {}{lock}\n{}", rollout.revision, aligned(&rows))
 }
 
 fn row(group: &GroupView, total: u64) -> [String; 7] {

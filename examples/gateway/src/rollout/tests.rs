@@ -44,6 +44,8 @@ fn each_verb_asks_for_its_change() {
             "promote c3d4e5f --if-match 7",
             "POST /v1/groups/c3d4e5f/promote if 7 {}",
         ),
+        ("lock", "POST /v1/rollout/lock {}"),
+        ("unlock --if-match 7", "POST /v1/rollout/unlock if 7 {}"),
         ("drain c3d4e5f", "POST /v1/groups/c3d4e5f/drain {}"),
         ("restore sha256:ab", "POST /v1/groups/sha256:ab/restore {}"),
         (
@@ -142,7 +144,7 @@ fn group(name: &str, state: &str, weight: u64, endpoints: &[&str], more: &Value)
 fn rollout(groups: &[Value]) -> Value {
     json!({
         "revision": 42, "step_revision": 42, "draw_revision": 40, "stable": "9f1c2ab",
-        "former_stable": [], "groups": groups,
+        "former_stable": [], "locked": false, "groups": groups,
     })
 }
 
@@ -208,6 +210,18 @@ release-with-a-long-name  draining  0       -      1/1        1          until 1
 a1b2c3d                   aborted   0       -      1/1        1          to 9f1c2ab (stay until 1970-01-01T00:10:00Z)
 0ddba11                   aborted   0       -      0/0        0          to 9f1c2ab (move)
 next                      staged    0       -      3/3        3"
+    );
+}
+
+#[test]
+fn a_locked_rollout_is_shown_as_such() {
+    let mut locked = rollout(&[]);
+    locked["locked"] = json!(true);
+    let table = show::table(&serde_json::from_value(locked).unwrap());
+    let first = table.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "revision 42, locked: only an abort is accepted until unlock"
     );
 }
 

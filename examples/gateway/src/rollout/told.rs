@@ -12,10 +12,11 @@ pub(super) fn changed(named: Option<&GroupName>, accepted: &Accepted) -> String 
         revision,
         rollout,
     } = accepted;
+    let lock = rollout.lock_note();
     let mut lines = vec![if before == revision {
-        format!("revision {revision}: nothing to change")
+        format!("revision {revision}: nothing to change{lock}")
     } else {
-        format!("revision {before} -> {revision}")
+        format!("revision {before} -> {revision}{lock}")
     }];
     let active = rollout.groups.iter().filter(|group| group.is_active());
     let weights: Vec<_> = active

@@ -25,6 +25,10 @@ pub(super) enum Verb {
     Restore(Named),
     /// Declare the endpoints of a drained group gone
     Retire(Retire),
+    /// Refuse every change but an abort, edits of the configuration file too
+    Lock(Seen),
+    /// Accept changes again
+    Unlock(Seen),
 }
 
 /// The state on which a change was decided.

@@ -10,6 +10,7 @@ use crate::output::instant;
 #[derive(Debug, Deserialize)]
 pub(super) struct RolloutView {
     pub(super) revision: u64,
+    pub(super) locked: bool,
     pub(super) groups: Vec<GroupView>,
 }
 
@@ -49,6 +50,14 @@ pub(super) struct Accepted {
 }
 
 impl RolloutView {
+    /// What is said behind the revision of a locked rollout.
+    pub(super) fn lock_note(&self) -> &'static str {
+        match self.locked {
+            true => ", locked: only an abort is accepted until unlock",
+            false => "",
+        }
+    }
+
     /// The sum of all weights that count.
     pub(super) fn total(&self) -> u64 {
         self.groups

@@ -90,3 +90,38 @@ fn an_abort_needs_a_target_that_is_ready_unless_forced() {
     assert!(refusal.can_be_forced());
     abort(true).unwrap();
 }
+
+#[test]
+fn a_lock_refuses_verbs_and_edits_survives_a_restart_and_lets_an_abort_through() {
+    let plane = Plane::start(TWO);
+    plane.run(Verb::Lock).unwrap();
+    let before = plane.control.rollouts().current();
+    let edit = TWO.replace("weight = 10", "weight = 20");
+    for error in [
+        plane.run(Verb::Drain(name("bbb"))).unwrap_err(),
+        plane.weights(&[("bbb", 5)]).unwrap_err(),
+        plane.apply(&edit).unwrap_err(),
+        plane
+            .apply(&format!("{TWO}[[group]]\nname = \"ccc\"\nstate = \"staged\"\nendpoints = [\"127.0.0.1:7003\"]\n"))
+            .unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("unlock it first"), "{error}");
+    }
+    assert_eq!(*plane.control.rollouts().current(), *before);
+
+    let settings = settings(TWO, plane.directory.path());
+    let restarted = open(&settings, &plane.clock).unwrap();
+    assert!(restarted.rollouts().current().is_locked());
+
+    plane
+        .run(Verb::Abort {
+            group: name("bbb"),
+            to: None,
+            policy: None,
+            within: None,
+            force: true,
+        })
+        .unwrap();
+    plane.run(Verb::Unlock).unwrap();
+    plane.run(Verb::Restore(name("bbb"))).unwrap();
+}

@@ -78,7 +78,8 @@ fn a_document_that_breaks_a_rule_is_refused() {
 #[test]
 fn no_member_can_be_missing_or_of_another_type() {
     let document = rich().to_document();
-    for member in document.as_object().unwrap().keys() {
+    let members = document.as_object().unwrap().keys();
+    for member in members.filter(|member| *member != "locked") {
         let mut missing = document.clone();
         missing.as_object_mut().unwrap().remove(member);
         assert!(
@@ -99,6 +100,20 @@ fn no_member_can_be_missing_or_of_another_type() {
                 "{member} = {wrong}"
             );
         }
+    }
+}
+
+#[test]
+fn a_document_from_before_there_was_a_lock_is_not_locked() {
+    let mut document = rich().to_document();
+    document.as_object_mut().unwrap().remove("locked");
+    assert!(!Rollout::from_document(&document).unwrap().is_locked());
+    for wrong in [json!(null), json!(1), json!("true")] {
+        document["locked"] = wrong.clone();
+        assert!(
+            Rollout::from_document(&document).is_err(),
+            "locked = {wrong}"
+        );
     }
 }
 
