@@ -4,6 +4,7 @@
 mod abort;
 mod outages;
 mod pins;
+mod release;
 mod replicas;
 mod sessions;
 

@@ -24,13 +24,14 @@ mod token;
 pub use assign::{DrawKey, DrawSalt, draw};
 pub use clock::Clock;
 pub use decide::{
-    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
+    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown,
+    decide, may_release,
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{
     EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName, SessionId,
 };
-pub use pin::{GroupRef, LastMove, MoveCause, SessionPin, UnknownClaims};
+pub use pin::{GroupRef, LastMove, MoveCause, SessionPin, ToldCause, UnknownClaims};
 pub use policy::{Level, Lifetimes, LifetimesError, OnGone, Policy};
 pub use readiness::{AlwaysReady, GROUP_GRACE, Readiness, Ready};
 pub use rollout::{

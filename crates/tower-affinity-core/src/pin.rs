@@ -1,6 +1,7 @@
 //! The pin: "session S is served by group G since T, issued at I, under rollout revision R".
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{GroupCode, GroupId, Lifetimes, Revision, SessionId, Timestamp};
 
@@ -39,9 +40,14 @@ pub enum MoveCause {
     Gone,
     /// Its group has had no ready endpoint for the grace period.
     GroupDown,
+    /// The application let it go at a safe point while its group drained.
+    Released,
 }
 
 impl MoveCause {
+    /// All causes.
+    pub const ALL: [Self; 4] = [Self::Aborted, Self::Gone, Self::GroupDown, Self::Released];
+
     /// The word on the wire and in labels.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -49,13 +55,63 @@ impl MoveCause {
             Self::Aborted => "aborted",
             Self::Gone => "gone",
             Self::GroupDown => "group_down",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// The cause of a move as a pin tells it: one of ours, or the word of a later release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldCause(Told);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    Known(MoveCause),
+    Later(Arc<str>),
+}
+
+impl ToldCause {
+    /// The longest word of a later release that is kept, so that every pin still fits.
+    const MAX: usize = 16;
+
+    /// The word on the wire and in headers.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Told::Known(cause) => cause.as_str(),
+            Told::Later(word) => word,
         }
     }
 
+    /// The cause, if this release has it.
+    #[must_use]
+    pub fn known(&self) -> Option<MoveCause> {
+        match self.0 {
+            Told::Known(cause) => Some(cause),
+            Told::Later(_) => None,
+        }
+    }
+
+    /// Reads a word; `None` if it can be none of any release.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        [Self::Aborted, Self::Gone, Self::GroupDown]
-            .into_iter()
-            .find(|c| c.as_str() == text)
+        if let Some(cause) = MoveCause::ALL.into_iter().find(|c| c.as_str() == text) {
+            return Some(cause.into());
+        }
+        let is_word = (1..=Self::MAX).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        is_word.then(|| Self(Told::Later(text.into())))
+    }
+}
+
+impl From<MoveCause> for ToldCause {
+    fn from(cause: MoveCause) -> Self {
+        Self(Told::Known(cause))
+    }
+}
+
+impl PartialEq<MoveCause> for ToldCause {
+    fn eq(&self, cause: &MoveCause) -> bool {
+        self.known() == Some(*cause)
     }
 }
 
@@ -67,7 +123,7 @@ pub struct LastMove {
     /// When.
     pub at: Timestamp,
     /// Why.
-    pub cause: MoveCause,
+    pub cause: ToldCause,
 }
 
 /// Claims that this release does not know, kept for the one that wrote them.
@@ -115,6 +171,8 @@ pub struct SessionPin {
     pub last_move: Option<LastMove>,
     /// Whether something other than the draw placed the session; never removed.
     pub placed: bool,
+    /// Whether the application let the session go: it moves once that is possible.
+    pub released: bool,
     /// Claims of other releases.
     pub unknown: UnknownClaims,
 }
@@ -141,6 +199,7 @@ impl SessionPin {
             moves: 0,
             last_move: None,
             placed: false,
+            released: false,
             unknown: UnknownClaims::default(),
         }
     }
@@ -180,10 +239,29 @@ impl SessionPin {
             last_move: Some(LastMove {
                 from: self.group.clone(),
                 at: now.whole_secs(),
-                cause,
+                cause: cause.into(),
             }),
             placed: true,
+            released: false,
             ..self.renewed(revision, now, lifetimes)
+        }
+    }
+
+    /// The pin after the application said that the session may leave its group.
+    #[must_use]
+    pub fn released(self) -> Self {
+        Self {
+            released: true,
+            ..self
+        }
+    }
+
+    /// The pin of a session that was let go, but has nowhere to go any more.
+    #[must_use]
+    pub fn held(self) -> Self {
+        Self {
+            released: false,
+            ..self
         }
     }
 

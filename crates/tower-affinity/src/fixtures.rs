@@ -44,7 +44,7 @@ pub(crate) fn moved(from: &str, to: &str) -> Decision {
     pin.last_move = Some(LastMove {
         from: GroupRef::Known(GroupId::new(name(from), 1)),
         at: Timestamp::from_secs(START),
-        cause: MoveCause::Aborted,
+        cause: MoveCause::Aborted.into(),
     });
     decision
 }

@@ -45,7 +45,7 @@ pub(super) enum Inspected {
 pub(super) struct MovedFrom {
     group: String,
     at: u64,
-    cause: &'static str,
+    cause: String,
 }
 
 pub(super) async fn inspect(
@@ -94,7 +94,7 @@ pub(super) async fn inspect(
         moved_from: pin.last_move.as_ref().map(|last| MovedFrom {
             group: last.from.label().to_owned(),
             at: last.at.as_secs(),
-            cause: last.cause.as_str(),
+            cause: last.cause.as_str().to_owned(),
         }),
     }))
 }

@@ -154,6 +154,8 @@ causes! {
     Gone => "gone",
     /// The group has had no ready endpoint for the grace period.
     GroupDown => "group_down",
+    /// The application let the session go while its group drained.
+    Released => "released",
     /// The scope reads no pin.
     None => "none",
     /// The scope obeys a pin and writes none.
@@ -193,6 +195,7 @@ impl From<MoveCause> for Cause {
             MoveCause::Aborted => Self::Aborted,
             MoveCause::Gone => Self::Gone,
             MoveCause::GroupDown => Self::GroupDown,
+            MoveCause::Released => Self::Released,
         }
     }
 }

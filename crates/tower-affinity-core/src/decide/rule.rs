@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
 use crate::{
     Abort, AbortPolicy, DrawKey, GROUP_GRACE, Group, GroupId, GroupName, GroupRef, Level,
-    MoveCause, OnGone, Policy, Ready, Revision, SessionPin, State, Status, draw,
+    MoveCause, OnGone, Policy, Readiness, Ready, Revision, Rollout, SessionPin, State, Status,
+    draw,
 };
 
 /// How long an unknown group in a pin above our revision is waited for before it counts as gone.
@@ -13,6 +14,15 @@ const BEHIND_BOUND: Duration = Duration::from_secs(10);
 
 /// The wish for a state of at least this revision.
 struct Behind(Revision);
+
+/// Whether a session of `group` that its application lets go could leave now: the group drains,
+/// and the stable one is ready.
+#[must_use]
+pub fn may_release(rollout: &Rollout, ready: &dyn Readiness, group: &GroupId) -> bool {
+    let draining = |group: &Group| matches!(group.state(), State::Draining { .. });
+    matches!(rollout.status(group), Status::Serving(group) if draining(group))
+        && ready.of(rollout.stable()) == Ready::Yes
+}
 
 /// Decides one request.
 ///
@@ -95,11 +105,17 @@ impl Inputs<'_> {
         if above {
             return Ok(self.obeyed(policy, pin, id, Cause::Behind));
         }
-        if policy.on_gone == OnGone::Move
-            && self.is_lost(id.name())
+        let lost = self.is_lost(id.name());
+        if lost
+            && policy.on_gone == OnGone::Move
             && let Some(to) = self.draw(self.key_of(pin))
         {
             return Ok(self.moved(policy, pin, to.id().clone(), MoveCause::GroupDown));
+        }
+        let waits = lost && policy.on_gone == OnGone::Strict;
+        if pin.released && !waits && self.may_release(id) {
+            let to = self.rollout.stable_id();
+            return Ok(self.moved(policy, pin, to, MoveCause::Released));
         }
         let cause = match group.state() {
             State::Draining { .. } => Cause::Draining,
@@ -189,12 +205,16 @@ impl Inputs<'_> {
     }
 
     fn obeyed(&self, policy: &Policy, pin: &SessionPin, id: &GroupId, cause: Cause) -> Decision {
-        let issue = pin.is_due(self.now, policy.lifetimes);
+        let revision = self.rollout.revision();
+        // of a pin above our revision nothing is changed but its times
+        let held = pin.released && pin.revision <= revision && !self.may_release(id);
+        let issue = held || pin.is_due(self.now, policy.lifetimes);
         let pin = if issue {
-            pin.renewed(self.rollout.revision(), self.now, policy.lifetimes)
+            pin.renewed(revision, self.now, policy.lifetimes)
         } else {
             pin.clone()
         };
+        let pin = if held { pin.held() } else { pin };
         self.with_pin(Kind::Pinned, cause, id.clone(), pin, issue)
     }
 
@@ -257,6 +277,10 @@ impl Inputs<'_> {
     /// replicas send it to the same place.
     fn key_of(&self, pin: &SessionPin) -> DrawKey {
         self.presented.key.unwrap_or(pin.session.into())
+    }
+
+    fn may_release(&self, id: &GroupId) -> bool {
+        may_release(self.rollout, self.ready, id)
     }
 
     fn is_ready(&self, name: &GroupName) -> bool {

@@ -7,6 +7,7 @@ mod issue;
 mod levels;
 mod lost;
 mod pins;
+mod release;
 mod serving;
 mod unpinned;
 mod words;

@@ -23,6 +23,7 @@ pub(super) struct Claims<'a> {
     pub(super) mv: u32,
     pub(super) last: Option<Last<'a>>,
     pub(super) fx: bool,
+    pub(super) rl: bool,
     /// Read and obeyed, never written by us.
     pub(super) nbf: Option<u64>,
     pub(super) unknown: UnknownClaims,
@@ -55,6 +56,9 @@ impl Serialize for Claims<'_> {
         }
         if self.fx {
             map.serialize_entry("fx", &true)?;
+        }
+        if self.rl {
+            map.serialize_entry("rl", &true)?;
         }
         if let Some(unknown) = &self.unknown.0 {
             for (name, value) in unknown.iter() {
@@ -116,8 +120,8 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Claims<'de>, A::Error> {
         let (mut aud, mut sid, mut grp) = (None, None, None);
         let (mut sst, mut iat, mut exp, mut rev, mut arv) = (None, None, None, None, None);
-        let (mut mv, mut mf, mut mt, mut mc, mut fx, mut nbf) =
-            (None, None, None, None, None, None);
+        let (mut mv, mut mf, mut mt, mut mc) = (None, None, None, None);
+        let (mut fx, mut rl, mut nbf) = (None, None, None);
         let mut unknown: Option<Box<Map<String, Value>>> = None;
         while let Some(Text(name)) = map.next_key()? {
             match &*name {
@@ -134,6 +138,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
                 "mt" => once(&mut mt, map.next_value()?, "mt")?,
                 "mc" => once(&mut mc, map.next_value::<Text<'_>>()?.0, "mc")?,
                 "fx" => once(&mut fx, map.next_value()?, "fx")?,
+                "rl" => once(&mut rl, map.next_value()?, "rl")?,
                 "nbf" => once(&mut nbf, map.next_value()?, "nbf")?,
                 // these bind a token to one moment or one reader, so they are not carried over
                 "crit" | "jti" => drop(map.next_value::<IgnoredAny>()?),
@@ -166,6 +171,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
             mv: mv.ok_or_else(|| missing("mv"))?,
             last,
             fx: fx.unwrap_or(false),
+            rl: rl.unwrap_or(false),
             nbf,
             unknown: UnknownClaims(unknown),
         })

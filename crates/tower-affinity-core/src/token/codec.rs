@@ -11,8 +11,8 @@ use super::claims::{Claims, Last};
 use super::code::Coder;
 use super::{CodeCollision, GroupCodes, Key, KeyId, Keyring};
 use crate::{
-    Fault, GroupCode, GroupRef, LastMove, Lifetimes, MoveCause, Revision, Rollout, ServiceName,
-    SessionPin, Timestamp, UnknownClaims,
+    Fault, GroupCode, GroupRef, LastMove, Lifetimes, Revision, Rollout, ServiceName, SessionPin,
+    Timestamp, ToldCause, UnknownClaims,
 };
 
 /// The greatest length of a token in bytes; a longer one is not looked at.
@@ -223,6 +223,7 @@ impl PinCodec {
                 cause: Cow::Borrowed(last.cause.as_str()),
             }),
             fx: pin.placed,
+            rl: pin.released,
             nbf: None,
             unknown: pin.unknown.clone(),
         }
@@ -289,8 +290,8 @@ fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {
     };
     let last_move = match &claims.last {
         None => None,
-        // a cause of a later release: the move is over, its reason can be missed
-        Some(last) => match MoveCause::parse(&last.cause) {
+        // no release writes such a word: the move is over, its reason can be missed
+        Some(last) => match ToldCause::parse(&last.cause) {
             None => None,
             Some(cause) => Some(LastMove {
                 from: code(&last.from)?,
@@ -310,6 +311,7 @@ fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {
         moves: claims.mv,
         last_move,
         placed: claims.fx,
+        released: claims.rl,
         unknown: claims.unknown,
     })
 }

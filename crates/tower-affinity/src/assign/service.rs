@@ -71,6 +71,7 @@ impl State {
     fn decide(&self, presented: Option<Presented>) -> (Decision, Settle) {
         let view = self.view();
         let revision = view.rollout.revision();
+        let rollout = Arc::clone(&view.rollout);
         let (mut shows, policy, settle) = match presented {
             Some(Presented {
                 shows,
@@ -79,7 +80,7 @@ impl State {
                 navigation,
             }) => {
                 let policy = scope.as_ref().map(|scope| *scope.policy());
-                (shows, policy, Settle::new(scope, at, navigation, revision))
+                (shows, policy, Settle::new(scope, at, navigation, rollout))
             }
             None => {
                 let shows = Shows {
@@ -89,7 +90,7 @@ impl State {
                 (
                     shows,
                     Some(Policy::default()),
-                    Settle::new(None, self.clock.now(), false, revision),
+                    Settle::new(None, self.clock.now(), false, rollout),
                 )
             }
         };

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
 use tower_affinity_core::{
-    Cause, Decision, GroupRef, Kind, Lifetimes, Revision, SessionPin, Timestamp,
+    Cause, Decision, GroupRef, Kind, Lifetimes, Rollout, SessionPin, Timestamp, may_release,
 };
 
 use super::state::State;
 use crate::problem::OwnAnswer;
-use crate::signal::Signal;
+use crate::signal::Said;
 use crate::wire::{Scope, WriteBack};
 
 /// What is needed of the request once its answer is there.
@@ -19,9 +19,9 @@ pub(super) struct Settle {
     scope: Option<Arc<Scope>>,
     at: Timestamp,
     navigation: bool,
-    /// The revision of the snapshot that the decision was made on: later ones are only asked
-    /// whether a group is aborted by now, so that a session's pins stay in the order of decisions.
-    revision: Revision,
+    /// The snapshot that the decision was made on: later ones are only asked whether a group is
+    /// aborted by now, so that a session's pins stay in the order of decisions.
+    rollout: Arc<Rollout>,
 }
 
 impl Settle {
@@ -29,13 +29,13 @@ impl Settle {
         scope: Option<Arc<Scope>>,
         at: Timestamp,
         navigation: bool,
-        revision: Revision,
+        rollout: Arc<Rollout>,
     ) -> Self {
         Self {
             scope,
             at,
             navigation,
-            revision,
+            rollout,
         }
     }
 
@@ -50,12 +50,12 @@ impl Settle {
 
     /// Leaves what is to be written on the answer, if anything is.
     pub(super) fn settle<R>(&self, state: &State, decision: &Decision, response: &mut Response<R>) {
-        let signal = response.extensions_mut().remove::<Signal>();
+        let said = Said::take(response.extensions_mut());
         let Some(pin) = &decision.pin else { return };
         if response.extensions().get::<OwnAnswer>().is_some() || carries_no_pin(response.status()) {
             return;
         }
-        if signal == Some(Signal::End) {
+        if said.end {
             response.extensions_mut().insert(WriteBack::Clear);
             return;
         }
@@ -66,10 +66,13 @@ impl Settle {
                 .as_ref()
                 .is_some_and(|scope| scope.is_streaming());
         // a pin above our revision is renewed in its times only; the application will say it again
-        let seen = signal == Some(Signal::MovedSeen)
-            && pin.last_move.is_some()
-            && decision.cause != Cause::Behind;
-        if let Some(pin) = self.reissue(decision, pin, streams, seen)
+        let ours = decision.cause != Cause::Behind;
+        let said = Said {
+            moved_seen: said.moved_seen && pin.last_move.is_some() && ours,
+            release: said.release && ours && self.may_release(state, decision),
+            ..said
+        };
+        if let Some(pin) = self.reissue(decision, pin, streams, said)
             && !is_withdrawn(state, decision, &pin)
         {
             response
@@ -78,13 +81,19 @@ impl Settle {
         }
     }
 
+    /// Whether the session could leave with its next request, for all that its decision knew.
+    fn may_release(&self, state: &State, decision: &Decision) -> bool {
+        let group = decision.group.as_ref();
+        group.is_some_and(|group| may_release(&self.rollout, &*state.ready, group))
+    }
+
     /// The pin that the answer has to carry; `None` if the client's is still good.
     fn reissue(
         &self,
         decision: &Decision,
         pin: &SessionPin,
         streams: bool,
-        seen: bool,
+        said: Said,
     ) -> Option<SessionPin> {
         let lifetimes = self
             .scope
@@ -92,17 +101,22 @@ impl Settle {
             .map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes);
         let stream = streams.then(|| pin.clone().streaming(lifetimes));
         let extended = stream.filter(|stream| stream.expires > pin.expires);
-        if !decision.issue && !seen && extended.is_none() {
+        let changed = said.moved_seen || said.release;
+        if !decision.issue && !changed && extended.is_none() {
             return None;
         }
+        let revision = self.rollout.revision();
         let mut pin = match extended {
             Some(stream) if decision.issue => stream,
-            Some(stream) => stream.renewed(self.revision, self.at, lifetimes),
+            Some(stream) => stream.renewed(revision, self.at, lifetimes),
             None if decision.issue => pin.clone(),
-            None => pin.renewed(self.revision, self.at, lifetimes),
+            None => pin.renewed(revision, self.at, lifetimes),
         };
-        if seen {
+        if said.moved_seen {
             pin = pin.move_seen();
+        }
+        if said.release {
+            pin = pin.released();
         }
         Some(pin)
     }

@@ -1,9 +1,9 @@
 //! What the application says about its session on an answer.
 //!
 //! [`SignalLayer`] stands next to the application. It takes `affinity-session` and
-//! `affinity-outcome` off the answer, so that no client sees them, and leaves a typed [`Signal`]
-//! for the state side. A handler in the same process can leave the same value as a response
-//! extension itself.
+//! `affinity-outcome` off the answer, so that no client sees them, and leaves what was said
+//! for the state side. A handler in the same process can leave a [`Signal`] as a response extension
+//! itself. Several words count together, but an end ends everything else.
 //!
 //! Alone, without an [`AssignLayer`](crate::AssignLayer) outside, it only removes the headers.
 //!
@@ -26,10 +26,12 @@
 //! response.extensions_mut().insert(Signal::End);
 //! ```
 
+mod said;
 mod service;
 
 use tower_layer::Layer;
 
+pub(crate) use self::said::Said;
 pub use self::service::{ResponseFuture, SignalService};
 use crate::record::Recorder;
 
@@ -39,6 +41,9 @@ use crate::record::Recorder;
 pub enum Signal {
     /// The flow is complete: the pin is cleared.
     End,
+    /// The session may leave: if its group drains and the stable group is ready, it moves there
+    /// with its next request.
+    Release,
     /// The application has seen that the session was moved.
     MovedSeen,
 }
@@ -49,6 +54,7 @@ impl Signal {
     pub fn parse(value: &[u8]) -> Option<Self> {
         match value.trim_ascii() {
             b"end" => Some(Self::End),
+            b"release" => Some(Self::Release),
             b"moved-seen" => Some(Self::MovedSeen),
             _ => None,
         }

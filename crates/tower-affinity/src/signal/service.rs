@@ -8,7 +8,7 @@ use http::{Request, Response};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::Signal;
+use super::{Said, Signal};
 use crate::record::Recorder;
 
 const SESSION: HeaderName = HeaderName::from_static("affinity-session");
@@ -66,34 +66,27 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let mut response = ready!(this.inner.poll(cx))?;
-        let said = take(response.headers_mut(), this.recorder);
-        let handler = response.extensions().get::<Signal>().copied();
-        if let Some(signal) = said.into_iter().chain(handler).max_by_key(is_end) {
-            response.extensions_mut().insert(signal);
+        if let Some(said) = take(response.headers_mut(), this.recorder) {
+            response.extensions_mut().insert(said);
         }
         Poll::Ready(Ok(response))
     }
 }
 
-/// The strongest word wins should an application say several: an end ends everything else.
-fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Signal> {
+fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Said> {
     headers.remove(OUTCOME);
     // an entry makes room even for what is not there
     if !headers.contains_key(SESSION) {
         return None;
     }
-    let mut said = None;
+    let mut said = Said::default();
     if let http::header::Entry::Occupied(entry) = headers.entry(SESSION) {
         for value in entry.remove_entry_mult().1 {
             match Signal::parse(value.as_bytes()) {
-                Some(signal) => said = said.into_iter().chain([signal]).max_by_key(is_end),
+                Some(signal) => said = said.and(signal),
                 None => recorder.signal_ignored(),
             }
         }
     }
-    said
-}
-
-fn is_end(signal: &Signal) -> bool {
-    *signal == Signal::End
+    Some(said)
 }

@@ -2,7 +2,9 @@
 
 use http::{HeaderValue, Response};
 use http_body_util::Full;
+use tower_affinity::core::{Clock, GroupId, Lifetimes, MoveCause, Revision, SessionPin};
 use tower_affinity::signal::Signal;
+use tower_affinity_testing::name;
 
 use crate::support::{Browser, Site};
 
@@ -49,7 +51,8 @@ fn words_that_are_none_are_removed_and_change_nothing() {
         "END",
         "end, moved-seen",
         "Moved-Seen",
-        "release ",
+        "Release",
+        "released",
     ] {
         let site = Site::new();
         let token = site.token("A");
@@ -153,6 +156,89 @@ fn a_move_that_is_seen_at_once_is_never_told_again() {
     );
     let pin = site.open(&seen.cookie().unwrap());
     assert_eq!((pin.last_move, pin.moves), (None, 1));
+}
+
+#[test]
+fn c119_a_hundred_safe_points_move_a_session_once_and_only_while_its_group_drains() {
+    let site = Site::new();
+    let mut browser = Browser::default();
+    let token = format!("__Host-affinity-checkout={}", site.token("B"));
+    browser.0.take(&token, site.pin("B").issued);
+    site.app.says(200, &[("affinity-session", "release")]);
+    for _ in 0..3 {
+        let seen = browser.get(&site);
+        assert_eq!(seen.said(), "pinned/ok@B");
+        assert!(seen.is_silent(), "there is nothing to leave for");
+        assert_eq!(seen.header("affinity-session"), None);
+    }
+    site.change(|rollout, change| rollout.drain(&name("B"), change));
+    let safe = browser.get(&site);
+    assert_eq!(safe.said(), "pinned/draining@B");
+    let let_go = site.open(&safe.cookie().expect("the pin with the word"));
+    assert!(let_go.released && let_go.revision == site.revision());
+    let mut moves = 0;
+    for _ in 0..100 {
+        let seen = browser.get(&site);
+        moves += usize::from(seen.said() == "moved/released@A");
+        assert!(seen.said().ends_with("@A"), "{}", seen.said());
+        let from = seen.affinity().moved_from().expect("the move is told");
+        assert_eq!((from.from.label(), from.cause.as_str()), ("B", "released"));
+    }
+    assert_eq!(moves, 1);
+}
+
+#[test]
+fn a_session_that_was_let_go_stays_once_its_group_takes_sessions_again() {
+    let site = Site::new();
+    site.change(|rollout, change| rollout.drain(&name("B"), change));
+    site.app.says(200, &[("affinity-session", "release")]);
+    let token = site.get_with(&site.token("B")).cookie().unwrap();
+    site.app.says(200, &[]);
+    site.change(|rollout, change| rollout.promote(&name("B"), change));
+    let held = site.get_with(&token);
+    assert_eq!(held.said(), "pinned/ok@B");
+    let token = held.cookie().expect("an answer without the word");
+    assert!(!site.open(&token).released);
+    site.change(|rollout, change| rollout.promote(&name("A"), change));
+    assert_eq!(site.get_with(&token).said(), "pinned/draining@B");
+}
+
+#[test]
+fn a_safe_point_and_a_move_that_was_seen_count_together() {
+    let site = Site::new();
+    let moved = site.pin("E").moved(
+        GroupId::new(name("B"), 1),
+        MoveCause::Gone,
+        site.revision(),
+        site.clock.now(),
+        Lifetimes::default(),
+    );
+    site.change(|rollout, change| rollout.drain(&name("B"), change));
+    site.app.answers(|_| {
+        let mut response = Response::new(Full::from("x"));
+        response.extensions_mut().insert(Signal::Release);
+        let seen = HeaderValue::from_static("moved-seen");
+        response.headers_mut().insert("affinity-session", seen);
+        response
+    });
+    let seen = site.get_with(&site.seal(&moved));
+    let pin = site.open(&seen.cookie().unwrap());
+    assert_eq!((pin.released, pin.last_move), (true, None));
+}
+
+#[test]
+fn a_safe_point_on_a_pin_that_is_newer_than_the_state_changes_nothing() {
+    let site = Site::new();
+    site.change(|rollout, change| rollout.drain(&name("B"), change));
+    let newer = SessionPin {
+        revision: Revision(site.revision().0 + 5),
+        ..site.pin("B")
+    };
+    // the only source of the state: a newer pin raises its revision, and the next is not above it
+    site.app.says(200, &[("affinity-session", "release")]);
+    let behind = site.get_with(&site.seal(&newer));
+    assert_eq!(behind.said(), "pinned/behind@B");
+    assert!(behind.is_silent());
 }
 
 #[test]

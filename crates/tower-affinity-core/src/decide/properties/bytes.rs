@@ -40,7 +40,7 @@ fn any_pin() -> impl Strategy<Value = SessionPin> {
                     last_move: (moves > 0 && told).then(|| LastMove {
                         from: GroupRef::Known(id("before", 1)),
                         at: issued,
-                        cause: MoveCause::GroupDown,
+                        cause: MoveCause::GroupDown.into(),
                     }),
                     ..SessionPin::new(
                         session(bits),

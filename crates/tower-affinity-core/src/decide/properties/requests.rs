@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::world::{Held, World, any_absence, any_fault, shown};
 use crate::fixtures::history::{Step, any_weights};
 use crate::{
-    Absence, Cohort, GROUP_GRACE, GroupName, GroupRef, Kind, Level, OnGone, Readiness, Ready,
-    Shown, State, Status,
+    Absence, Cause, Cohort, GROUP_GRACE, GroupName, GroupRef, Kind, Level, OnGone, Readiness,
+    Ready, Shown, State, Status,
 };
 
 /// Whether a group is lost here, judged apart from the rule.
@@ -36,7 +36,7 @@ proptest! {
         let pin = held.in_world(&world);
         let Some(id) = pin.group.known().cloned() else { return Ok(()) };
         let serves = matches!(world.rollout.status(&id), Status::Serving(_));
-        if !serves || is_lost(&world, id.name()) {
+        if !serves || held.is_released() || is_lost(&world, id.name()) {
             return Ok(());
         }
         let decision = world.decision(&shown(pin.clone()));
@@ -108,6 +108,8 @@ proptest! {
     fn i5_weights_touch_only_new_sessions(
         world in World::any(), held in Held::any(), verb in any_weights()
     ) {
+        // a weight can make a draining group active again, and its sessions then stay
+        let held = held.released(false);
         let world = world.at_level(Level::Group).all_ready();
         let shown = shown(held.in_world(&world));
         let before = world.decision(&shown);
@@ -119,6 +121,29 @@ proptest! {
             prop_assert_eq!(after.group, before.group);
         } else {
             prop_assert_eq!(after.kind, before.kind, "no weight saves or ends a session");
+        }
+    }
+
+    #[test]
+    fn a_session_that_is_let_go_moves_to_the_stable_group_or_is_held(
+        world in World::any(), held in Held::any()
+    ) {
+        let world = world.at_level(Level::Group);
+        let pin = held.released(true).in_world(&world);
+        let decision = world.decision(&shown(pin.clone()));
+        let Some(after) = &decision.pin else { return Ok(()) };
+        match decision.kind {
+            Kind::Refused => prop_assert_eq!(after, &pin),
+            Kind::Moved => prop_assert!(!after.released),
+            _ if pin.revision > world.rollout.revision() => prop_assert!(after.released),
+            // a strict scope waits for a group that is lost
+            _ => prop_assert!(!after.released || world.policy.on_gone == OnGone::Strict),
+        }
+        if decision.cause == Cause::Released {
+            prop_assert_eq!(decision.group.unwrap(), world.rollout.stable_id());
+            prop_assert!(world.view().of(world.rollout.stable()) == Ready::Yes);
+            let again = world.decision(&shown(after.clone()));
+            prop_assert_eq!(again.kind, Kind::Pinned, "let go once, moved once");
         }
     }
 
@@ -136,14 +161,18 @@ proptest! {
     }
 
     #[test]
-    fn a_strict_scope_moves_nobody_but_for_an_abort(world in World::any(), held in Held::any()) {
+    fn a_strict_scope_moves_nobody_but_for_an_abort_or_when_let_go(world in World::any(), held in Held::any()) {
         let mut world = world.at_level(Level::Group);
         world.policy.on_gone = OnGone::Strict;
         let decision = world.decision(&shown(held.in_world(&world)));
         if decision.kind == Kind::Moved {
             let last = decision.moved_from().unwrap();
-            prop_assert_eq!(last.cause.as_str(), "aborted");
-            prop_assert!(matches!(&last.from, GroupRef::Known(id) if world.rollout.is_aborted(id, world.now)));
+            let GroupRef::Known(from) = &last.from else { panic!("an unknown group was left") };
+            match last.cause.as_str() {
+                "aborted" => prop_assert!(world.rollout.is_aborted(from, world.now)),
+                "released" => prop_assert!(held.is_released()),
+                other => prop_assert!(false, "{} is no reason to move", other),
+            }
         }
     }
 }

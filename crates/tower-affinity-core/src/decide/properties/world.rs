@@ -135,21 +135,34 @@ pub(super) struct Held {
     revision: u64,
     age: u64,
     moves: u32,
+    released: bool,
 }
 
 impl Held {
     pub(super) fn any() -> impl Strategy<Value = Self> {
         let id = any::<prop::sample::Index>();
         let unknown = prop::bool::weighted(0.1);
-        (id, unknown, 5..40_u64, 0..1700_u64, 0..3_u32).prop_map(
-            |(id, unknown, revision, age, moves)| Self {
+        let times = (5..40_u64, 0..1700_u64);
+        let released = prop::bool::weighted(0.3);
+        (id, unknown, times, 0..3_u32, released).prop_map(
+            |(id, unknown, (revision, age), moves, released)| Self {
                 id,
                 unknown,
                 revision,
                 age,
                 moves,
+                released,
             },
         )
+    }
+
+    /// Whether its application has let the session go.
+    pub(super) fn released(self, released: bool) -> Self {
+        Self { released, ..self }
+    }
+
+    pub(super) fn is_released(&self) -> bool {
+        self.released
     }
 
     pub(super) fn in_world(&self, world: &World) -> SessionPin {
@@ -163,6 +176,7 @@ impl Held {
             },
             moves: self.moves,
             placed: self.moves > 0,
+            released: self.released,
             ..pin
         }
     }

@@ -35,7 +35,7 @@ fn a_renewal_keeps_all_but_its_times_and_revision() {
         last_move: Some(LastMove {
             from: GroupRef::Known(id("C", 1)),
             at: at(-5),
-            cause: MoveCause::Gone,
+            cause: MoveCause::Gone.into(),
         }),
         assigned: Revision(4),
         started: at(-100),
@@ -123,7 +123,7 @@ fn a_move_counts_itself_and_remembers_from_when_and_why() {
     let last = LastMove {
         from: GroupRef::Known(id("E", 1)),
         at: at(100),
-        cause: MoveCause::Aborted,
+        cause: MoveCause::Aborted.into(),
     };
     assert_eq!(decision.moved_from(), Some(&last));
     let expected = SessionPin {

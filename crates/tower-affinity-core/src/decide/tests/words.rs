@@ -35,7 +35,7 @@ fn a_fault_and_a_move_keep_their_word_as_causes() {
     ] {
         assert_eq!(Cause::from(fault).as_str(), word);
     }
-    for cause in [MoveCause::Aborted, MoveCause::Gone, MoveCause::GroupDown] {
+    for cause in MoveCause::ALL {
         assert_eq!(Cause::from(cause).as_str(), cause.as_str());
     }
 }

@@ -99,6 +99,9 @@ fn sec_17_optional_claims_are_typed_too() {
         ("fx", json!("true")),
         ("fx", json!(1)),
         ("fx", json!(null)),
+        ("rl", json!("true")),
+        ("rl", json!(0)),
+        ("rl", json!(null)),
         ("mf", json!("AAAAAAAAAAAAAA")),
         ("mt", json!(1)),
         ("mc", json!("gone")),
@@ -257,9 +260,43 @@ fn unknown_claims_are_dropped_and_ours_kept_where_both_do_not_fit() {
     let opened = open(&dropped.token).unwrap().pin;
     assert!(opened.unknown.is_empty());
     assert_eq!(
-        (opened.moves, opened.last_move.unwrap().cause),
-        (1, MoveCause::Aborted)
+        (opened.moves, opened.last_move.unwrap().cause.known()),
+        (1, Some(MoveCause::Aborted))
     );
+}
+
+#[test]
+fn a_later_releases_cause_of_a_move_is_kept_and_told() {
+    let moved = |cause: &str| {
+        let mut claims = with("mf", json!("AAAAAAAAAAAAAA"));
+        claims["mt"] = json!(at(0).as_secs());
+        claims["mc"] = json!(cause);
+        open(&forged(&header(), &claims)).unwrap().pin
+    };
+    let pin = moved("rebalanced");
+    let last = pin.last_move.clone().unwrap();
+    assert_eq!(
+        (last.cause.as_str(), last.cause.known()),
+        ("rebalanced", None)
+    );
+    let again = payload(&ours().seal(&pin).token);
+    assert_eq!(again["mc"], "rebalanced");
+    for known in MoveCause::ALL {
+        let cause = moved(known.as_str()).last_move.unwrap().cause;
+        assert_eq!(cause.known(), Some(known));
+    }
+    for no_word in ["", "Aborted", "a b", "x; y", "abcdefghijklmnopq"] {
+        assert_eq!(moved(no_word).last_move, None, "{no_word:?}");
+    }
+}
+
+#[test]
+fn a_released_session_says_so_in_a_claim() {
+    let pin = super::forge::pin();
+    assert_eq!(payload(&ours().seal(&pin).token).get("rl"), None);
+    let token = ours().seal(&pin.released()).token;
+    assert_eq!(payload(&token)["rl"], true);
+    assert!(open(&token).unwrap().pin.released);
 }
 
 #[test]

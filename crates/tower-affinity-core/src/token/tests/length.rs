@@ -2,7 +2,7 @@
 
 use super::forge::{ours, pin};
 use crate::fixtures::{at, codec, id, lifetimes};
-use crate::{GroupRef, LastMove, MAX_TOKEN, MoveCause, PinCodec, Revision, SessionPin};
+use crate::{GroupRef, LastMove, MAX_TOKEN, MoveCause, PinCodec, Revision, SessionPin, ToldCause};
 
 fn longest_names() -> PinCodec {
     codec(&"s".repeat(32), &[(&"k".repeat(16), 1)])
@@ -16,10 +16,11 @@ fn greatest() -> SessionPin {
         assigned: revision,
         moves: u32::MAX,
         placed: true,
+        released: true,
         last_move: Some(LastMove {
             from: GroupRef::Known(id(&"g".repeat(128), u32::MAX)),
             at: at(0),
-            cause: MoveCause::GroupDown,
+            cause: ToldCause::parse(&"w".repeat(16)).unwrap(),
         }),
         ..pin()
     }
