@@ -60,18 +60,16 @@ pub(crate) fn remove(headers: &mut HeaderMap, names: &[Box<str>]) {
     }
 }
 
-/// Removes each `Set-Cookie` of one of `names`, and says how many there were.
+/// Removes each `Set-Cookie` that a browser would send back under one of `names`, and says how many
+/// there were.
 pub(crate) fn remove_set(headers: &mut HeaderMap, names: &[Box<str>]) -> usize {
     let ours = |line: &HeaderValue| {
-        let pair = line
-            .as_bytes()
-            .split(|byte| *byte == b';')
-            .next()
-            .unwrap_or_default();
-        let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
-        // a browser trims the name of a cookie that is set
-        let name = name.trim_ascii();
-        pair.contains(&b'=') && names.iter().any(|ours| ours.as_bytes() == name)
+        let pair = line.as_bytes().split(|byte| *byte == b';').next();
+        named(pair.unwrap_or_default()).is_some_and(|(name, value)| {
+            let is = |name: &[u8]| names.iter().any(|ours| ours.as_bytes() == name);
+            // without a name the value alone is sent back, and reads like a pair
+            is(name) || (name.is_empty() && named(value).is_some_and(|(name, _)| is(name)))
+        })
     };
     if !headers.get_all(SET_COOKIE).iter().any(ours) {
         return 0;
@@ -85,6 +83,13 @@ pub(crate) fn remove_set(headers: &mut HeaderMap, names: &[Box<str>]) -> usize {
         headers.append(SET_COOKIE, line);
     }
     planted.len()
+}
+
+/// The name and the value of a pair that is set; a browser trims both.
+fn named(pair: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr(b'=', pair)?;
+    let (name, value) = pair.split_at_checked(at)?;
+    Some((name.trim_ascii(), value.get(1..)?.trim_ascii()))
 }
 
 fn pairs(line: &[u8]) -> impl Iterator<Item = &[u8]> {
