@@ -39,6 +39,11 @@ struct CodecKey {
     coder: Coder,
 }
 
+/// How far above the time in seconds a revision can be. A rollout begins at that time and counts its
+/// changes, so this is room for one change a second over 136 years; a pin beyond it is a mistake
+/// that would raise our own revision to where it cannot grow any more.
+const REVISIONS_AHEAD: u64 = 1 << 32;
+
 /// A token that was opened: its group is still a code, see [`GroupCodes::resolve`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
@@ -326,7 +331,8 @@ fn check_not_before(claims: &Claims<'_>, now: Timestamp) -> Result<(), Fault> {
 /// A pin is valid while now < `exp` and now < `sst` + `Ta` as configured now.
 fn check_times(pin: &SessionPin, now: Timestamp, lifetimes: Lifetimes) -> Result<(), Fault> {
     let latest = now.plus(SKEW);
-    if pin.issued > latest || pin.started > latest {
+    let unreached = now.as_secs().saturating_add(REVISIONS_AHEAD);
+    if pin.issued > latest || pin.started > latest || pin.revision.0 > unreached {
         return Err(Fault::FromFuture);
     }
     if now >= pin.started.plus(lifetimes.max_age()) {

@@ -162,3 +162,14 @@ fn an_older_idle_lifetime_is_kept_by_pins_that_have_it() {
     let opened = ours().open(token().as_bytes(), at(1799), short);
     assert!(opened.is_ok(), "what was promised is kept");
 }
+
+#[test]
+fn a_revision_that_nobody_can_have_reached_is_from_the_future() {
+    let last = at(0).as_secs() + (1 << 32);
+    let reached = forged(&header(), &with("rev", json!(last)));
+    assert!(open_at(&reached, at(0)).is_ok());
+    for beyond in [last + 1, u64::MAX] {
+        let pin = forged(&header(), &with("rev", json!(beyond)));
+        assert_eq!(open_at(&pin, at(0)), Err(Fault::FromFuture), "{beyond}");
+    }
+}
