@@ -5,6 +5,7 @@ use affinity_tests::config::COOKIE;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use tokio::time::Instant;
 
 use super::support::{A, B, Forged, Site, ask, get, h2, talk};
 
@@ -314,6 +315,8 @@ async fn sec_25_the_app_plants_no_pin() {
          Set-Cookie: {COOKIE}={stolen}; Path=/; Secure\r\n\
          Set-Cookie:  {COOKIE} = {stolen}\r\n\
          Set-Cookie: {COOKIE}=\r\n\
+         Set-Cookie: ={COOKIE}={stolen}; Path=/\r\n\
+         Set-Cookie: = {COOKIE}={stolen}\r\n\
          affinity-pin: {stolen}\r\n\
          Set-Cookie: b=2; {COOKIE}=3\r\n\r\nok"
     ));
@@ -328,7 +331,51 @@ async fn sec_25_the_app_plants_no_pin() {
     let samples = site.admin().samples().await;
     assert_eq!(
         samples.sum("affinity_pins_planted_total", &[]),
-        8.0,
-        "two answers, four each"
+        12.0,
+        "two answers, six each"
     );
+}
+
+/// SEC-26: a sibling page that sets cookies without end shuts nobody out for longer than they last.
+#[tokio::test]
+async fn sec_26_too_many_cookies_are_refused_at_once_and_harm_nobody_else() {
+    let site = Site::start().await;
+    let pin = site.pin_b().await;
+    let big: String = (0..60)
+        .map(|n| format!("big{n}={}; ", "v".repeat(4_080)))
+        .collect();
+    let one = format!("one={}; ", "v".repeat(100 << 10));
+    for others in [big, one] {
+        let begin = Instant::now();
+        let reply = ask(site.address(), format!("{others}{COOKIE}={pin}")).await;
+        // a connection that is reset under its request shows no answer
+        assert!(matches!(reply.status(), 431 | 0), "{}", reply.text());
+        assert!(begin.elapsed().as_secs() < 2, "{:?}", begin.elapsed());
+    }
+    let tiny: String = (0..2_000).map(|n| format!("t{n}=1; ")).collect();
+    let reply = ask(site.address(), format!("{tiny}{COOKIE}={pin}")).await;
+    assert_eq!(reply.status(), 200);
+    assert_eq!(site.b.take().len(), 1, "found behind 2,000 others");
+}
+
+#[tokio::test]
+async fn sec_27_ten_thousand_crumbs_reach_nobody() {
+    let site = Site::start().await;
+    let crumbs = (0..10_000).map(|n| format!("t{n}=1"));
+    let request = Request::get("http://a/");
+    let request = crumbs.fold(request, |all, crumb| all.header("cookie", crumb));
+    let told = h2(
+        site.address(),
+        request.body(Full::<Bytes>::default()).unwrap(),
+    )
+    .await;
+    let refused = told.map_or(true, |answer| answer.status() == 431);
+    assert!(
+        refused && site.a.take().is_empty(),
+        "a list beyond the limit was served"
+    );
+    let request = Request::get("http://a/")
+        .body(Full::<Bytes>::default())
+        .unwrap();
+    assert_eq!(h2(site.address(), request).await.unwrap().status(), 200);
 }

@@ -146,3 +146,20 @@ async fn sec_31_nobody_is_believed_about_the_client() {
         assert_eq!(seen.field("forwarded"), None);
     }
 }
+
+#[tokio::test]
+async fn sec_31_a_forwarded_address_is_no_key_of_the_draw() {
+    let scope = "[[scope]]\npath = \"/*\"\nassign = \"address\"\n";
+    let site = Site::with(|config| config.sections = scope.to_owned()).await;
+    site.weights(1, 1).await;
+    for number in 0..100 {
+        let lines =
+            format!("x-forwarded-for: 10.{number}.1.1\r\nforwarded: for=10.{number}.1.1\r\n");
+        assert_eq!(talk(site.address(), get(&lines)).await.status(), 200);
+    }
+    let (a, b) = (site.a.take().len(), site.b.take().len());
+    assert!(
+        a == 0 || b == 0,
+        "one address went to both groups: {a} and {b}"
+    );
+}

@@ -5,6 +5,7 @@
 mod support;
 
 // The token.
+mod extremes;
 mod jwt;
 mod pins;
 mod tokens;
