@@ -62,8 +62,8 @@ pub enum Refusal {
     },
     /// The target of an abort cannot take the sessions.
     #[error(
-        "{target} cannot take the sessions of {group}: {why}; possible targets: {}",
-        list(possible)
+        "{target} cannot take the sessions of {group}: {why}; {}",
+        others("possible targets", possible)
     )]
     Target {
         /// The group that is to be aborted.
@@ -77,8 +77,8 @@ pub enum Refusal {
     },
     /// No group that was stable before can take the sessions.
     #[error(
-        "no former stable group can take the sessions of {group}; name a target: {}",
-        list(possible)
+        "no former stable group can take the sessions of {group}; {}",
+        others("name a target", possible)
     )]
     NoTarget {
         /// The group that is to be aborted.
@@ -111,10 +111,15 @@ impl Refusal {
 /// The one objection against a target that `--force` skips.
 pub(super) const NOT_READY: &str = "it has no ready endpoint (can be forced)";
 
-fn list(names: &[GroupName]) -> String {
-    if names.is_empty() {
-        return "none".to_owned();
+/// What else could be the target; said in words if nothing could, since a word alone reads as a name.
+fn others(intro: &str, possible: &[GroupName]) -> String {
+    if possible.is_empty() {
+        return "there is no other group that could".to_owned();
     }
+    format!("{intro}: {}", list(possible))
+}
+
+fn list(names: &[GroupName]) -> String {
     names
         .iter()
         .map(GroupName::as_str)

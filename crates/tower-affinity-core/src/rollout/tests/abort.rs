@@ -184,7 +184,7 @@ fn refusals_say_what_stands_against_it_and_which_targets_there_are() {
             "B",
             AbortRequest::default(),
             &["A", "C"],
-            "A cannot take the sessions of B: it has no ready endpoint (can be forced); possible targets: none",
+            "A cannot take the sessions of B: it has no ready endpoint (can be forced); there is no other group that could",
         ),
         (
             "never another stable",
@@ -264,7 +264,7 @@ fn if_only_readiness_is_missing_the_refusal_can_be_forced() {
     assert_eq!(
         refusal.to_string(),
         "C cannot take the sessions of D: it has no ready endpoint (can be forced); \
-         possible targets: none"
+         there is no other group that could"
     );
     assert!(refusal.can_be_forced());
     let force = AbortRequest {
@@ -280,7 +280,7 @@ fn an_only_group_cannot_be_aborted() {
     let refusal = abort(&rollout(&[("A", 1)]), "A").unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "no former stable group can take the sessions of A; name a target: none"
+        "no former stable group can take the sessions of A; there is no other group that could"
     );
 }
 
