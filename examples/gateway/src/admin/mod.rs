@@ -57,4 +57,4 @@ The admin token is taken from the environment variable AFFINITY_ADMIN_TOKEN, els
 else from admin.token in the working directory. The gateway makes that file beside its configuration,
 unless listen.admin_token_file names another one.
 
-Exit codes: 0 done, 1 failed, 2 bad usage, 3 timed out, 4 refused by a rule.";
+Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 timed out, 4 refused by a rule.";

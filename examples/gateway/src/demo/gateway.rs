@@ -1,6 +1,9 @@
 //! What the demo needs of a gateway that runs in its process.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
 use super::{board::Affinity, fleet::Fleet, operator::Operator};
 
@@ -25,6 +28,9 @@ pub(crate) trait Gateway: Operator + Sized {
 
     /// Where it really listens.
     fn places(&self) -> Places;
+
+    /// The file with the token of its admin side.
+    fn token_file(&self) -> PathBuf;
 
     /// Ends it; requests in flight are answered first.
     fn close(self) -> impl Future<Output = ()>;

@@ -1,6 +1,6 @@
 //! The real gateway in the demo's process.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use affinity_gateway::{
     Control, Gateway as Server, StartError,
@@ -18,7 +18,7 @@ use super::{
     gateway::{Gateway, Places},
     operator::{Operator, Order, Refused, Weights},
     scratch::Scratch,
-    settings::settings,
+    settings::{TOKEN_FILE, settings},
 };
 
 /// A gateway with its files in a directory of its own.
@@ -27,7 +27,7 @@ pub(crate) struct Live {
     server: Server,
     control: Control,
     // After the server, so that it is dropped after it.
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 /// Why a gateway of the demo did not start.
@@ -54,7 +54,7 @@ impl Gateway for Live {
         Ok(Self {
             server,
             control,
-            _scratch: scratch,
+            scratch,
         })
     }
 
@@ -63,6 +63,10 @@ impl Gateway for Live {
             site: self.server.address(),
             admin: self.server.admin(),
         }
+    }
+
+    fn token_file(&self) -> PathBuf {
+        self.scratch.path().join(TOKEN_FILE)
     }
 
     async fn close(self) {

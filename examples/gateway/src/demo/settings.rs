@@ -30,6 +30,7 @@ service = "demo"
 [listen]
 address = "{site}"
 admin = "{admin}"
+admin_token_file = "{TOKEN_FILE}"
 
 [pin]
 keys = ["demo:env:{KEY}"]
@@ -52,6 +53,8 @@ affinity = "{level}"
     config::parse(&text, dir, &|name| (name == KEY).then(|| key.to_owned()))
 }
 
+/// In the directory of the gateway's files.
+pub(super) const TOKEN_FILE: &str = "admin.token";
 /// The only variable that the text refers to; it is answered from here, not by the environment.
 const KEY: &str = "DEMO_KEY";
 

@@ -9,6 +9,7 @@
 
 use std::{
     net::SocketAddr,
+    path::PathBuf,
     sync::{Arc, Mutex},
 };
 
@@ -81,6 +82,11 @@ impl Gateway for StandIn {
             site: self.site,
             admin: self.site,
         }
+    }
+
+    fn token_file(&self) -> PathBuf {
+        // it has no admin side
+        PathBuf::new()
     }
 
     async fn close(self) {

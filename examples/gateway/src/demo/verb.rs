@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     io::{self, IsTerminal, Write},
+    path::Path,
     pin::pin,
     process::ExitCode,
 };
@@ -14,6 +15,7 @@ use super::{
     acts::Pace,
     board::Affinity,
     fleet::Fleet,
+    flow::{A, B},
     gateway::{Gateway, Places},
     ports,
     screen::Screen,
@@ -103,9 +105,8 @@ impl Demo {
             return Err(format!("the claims did not hold: {}", failures.join("; ")).into());
         }
         if !self.once {
-            console
-                .human
-                .write_all(invitation(on.places()).as_bytes())?;
+            let invitation = invitation(on.places(), &on.token_file());
+            console.human.write_all(invitation.as_bytes())?;
             console.human.flush()?;
             interrupt.await?;
         }
@@ -135,13 +136,44 @@ impl Console<'static> {
     }
 }
 
-fn invitation(places: Places) -> String {
+/// What to look at and to try while it goes on; every line can be used as it is.
+fn invitation(places: Places, token_file: &Path) -> String {
     let Places { site, admin } = places;
+    let program = std::env::current_exe().unwrap_or_else(|_| "gateway".into());
+    let (program, token_file) = (program.display(), token_file.display());
     format!(
         "
-The gateway goes on: the flow at http://{site}/, the rollout at http://{admin}/. Ctrl-C ends it.
+The gateway goes on until Ctrl-C.
+  the flow      http://{site}/
+  the rollout   http://{admin}/v1/rollout
+  its metrics   http://{admin}/metrics
+Start a session, then abort its commit; it moves back to {former}:
   curl -i -X POST http://{site}/flow/start
-  curl http://{admin}/v1/rollout
-"
+  {program} rollout show --admin http://{admin}
+  {program} rollout abort {stable} --admin http://{admin} --token-file {token_file}
+",
+        stable = B.commit,
+        former = A.commit,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_invitation_names_paths_that_exist_and_a_command_with_its_token() {
+        let text = invitation(
+            Places::loopback(8080, 9090),
+            Path::new("/tmp/demo/admin.token"),
+        );
+        for line in [
+            "http://127.0.0.1:8080/\n",
+            "http://127.0.0.1:9090/v1/rollout\n",
+            "http://127.0.0.1:9090/metrics\n",
+            " rollout abort c3d4e5f --admin http://127.0.0.1:9090 --token-file /tmp/demo/admin.token\n",
+        ] {
+            assert!(text.contains(line), "{line:?} is not in {text}");
+        }
+    }
 }

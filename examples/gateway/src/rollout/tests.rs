@@ -94,7 +94,7 @@ fn bad_usage_exits_2_and_says_what_is_accepted() {
         ("register a --endpoint localhost:7001", "--endpoint"),
         ("register a --endpoint 127.0.0.1", "--endpoint"),
         ("abort a --policy leave", "possible values: move, stay, end"),
-        ("abort a --within soon", "--within"),
+        ("abort a --within soon", "accepted: a duration such as 10m"),
         ("promote a --if-match new", "--if-match"),
         ("show --admin https://127.0.0.1:9090", "http://HOST:PORT"),
     ] {

@@ -84,7 +84,7 @@ pub(super) struct Abort {
     #[arg(long, value_enum)]
     pub(super) policy: Option<Policy>,
     /// How long sessions may stay, such as 10m [default: rollback.within of the configuration]
-    #[arg(long, value_name = "DUR", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DUR", value_parser = span)]
     pub(super) within: Option<Duration>,
     /// Do it even if the target has no ready endpoint
     #[arg(long)]
@@ -142,6 +142,14 @@ impl FromStr for Share {
         let (group, weight) = (group.parse()?, weight(number)?);
         Ok(Self { group, weight })
     }
+}
+
+#[derive(Debug, Error)]
+#[error("accepted: a duration such as 10m or 90s")]
+pub(super) struct InvalidSpan(#[source] humantime::DurationError);
+
+fn span(text: &str) -> Result<Duration, InvalidSpan> {
+    humantime::parse_duration(text).map_err(InvalidSpan)
 }
 
 fn weight(text: &str) -> Result<Weight, tower_affinity::core::InvalidWeight> {
