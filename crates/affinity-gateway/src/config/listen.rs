@@ -19,7 +19,7 @@ pub struct Listen {
     /// The file with the admin token, as an absolute path. It exists if `admin` is not loopback;
     /// else it is made if it is missing.
     pub admin_token_file: PathBuf,
-    /// The peers whose `X-Forwarded-For` and PROXY protocol are believed.
+    /// The peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
 }
 

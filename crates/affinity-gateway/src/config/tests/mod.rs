@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::{ConfigError, Settings, parse};
 
+mod documented;
 mod effective;
 mod files;
 mod invariants;

@@ -1,0 +1,112 @@
+//! The page that describes the file: its examples are right, and it names every key.
+
+use super::{MINIMAL, read, settings};
+
+const PAGE: &str = include_str!("../../../../../docs/configuration.md");
+
+/// The examples of the page, without the fences.
+fn examples() -> impl Iterator<Item = &'static str> {
+    PAGE.split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+}
+
+/// An example as a whole file: what it does not say itself is taken from the least configuration.
+fn completed(example: &str) -> String {
+    if example.contains("service =") {
+        return example.to_owned();
+    }
+    let (head, group) = MINIMAL.split_once("[[group]]").unwrap();
+    let (service, pin) = head.split_once("[pin]").unwrap();
+    let mut text = service.to_owned();
+    if !example.contains("[pin]") {
+        text.push_str(&format!("[pin]{pin}"));
+    }
+    if !example.contains("[[group]]") {
+        text.push_str(&format!("[[group]]{group}"));
+    }
+    text + example
+}
+
+/// A heading's part of the page, up to the next heading.
+fn part(heading: &str) -> &'static str {
+    let line = format!("\n{heading}\n");
+    let (_, rest) = PAGE
+        .split_once(&line)
+        .unwrap_or_else(|| panic!("the page has no heading {heading}"));
+    rest.split("\n#").next().unwrap()
+}
+
+#[test]
+fn the_examples_of_the_page_are_accepted() {
+    assert!(examples().count() >= 9, "examples were lost");
+    for example in examples() {
+        // the file with the token is on the machine of whoever reads the page
+        settings(&completed(example));
+    }
+}
+
+#[test]
+fn every_key_has_a_row_in_its_table() {
+    for (heading, text) in [
+        ("## Top level", format!("stranger = 1\n{MINIMAL}")),
+        ("## `[listen]`", format!("{MINIMAL}[listen]\nstranger = 1")),
+        (
+            "## `[pin]`",
+            MINIMAL.replace("[pin]", "[pin]\nstranger = 1"),
+        ),
+        (
+            "### `pin.cookie`",
+            MINIMAL.replace("[pin]", "[pin]\ncookie = { stranger = 1 }"),
+        ),
+        (
+            "## `[upstream]`",
+            format!("{MINIMAL}[upstream]\nstranger = 1"),
+        ),
+        (
+            "### `upstream.health`",
+            format!("{MINIMAL}[upstream]\nhealth = {{ stranger = 1 }}"),
+        ),
+        ("## `[[group]]`", format!("{MINIMAL}stranger = 1")),
+        (
+            "## `[[scope]]`",
+            format!("{MINIMAL}[[scope]]\npath = \"/*\"\nstranger = 1"),
+        ),
+        (
+            "## `[rollback]`",
+            format!("{MINIMAL}[rollback]\nstranger = 1"),
+        ),
+        ("## `[state]`", format!("{MINIMAL}[state]\nstranger = 1")),
+    ] {
+        // the refusal of an unknown key names all that are known there
+        let error = read(&text).unwrap_err();
+        let (_, known) = error.message().split_once("accepted here: ").unwrap();
+        for key in known.split(", ") {
+            let row = format!("\n| `{key}` | ");
+            assert!(part(heading).contains(&row), "{heading} has no row {row}");
+        }
+    }
+}
+
+#[test]
+fn what_a_later_version_brings_is_named_as_such() {
+    let later = part("## Recognised and not supported");
+    for (key, text) in [
+        ("`store`", format!("store = 1\n{MINIMAL}")),
+        ("`tls`", format!("{MINIMAL}[listen]\ntls = 1")),
+        (
+            "`id_secret`",
+            MINIMAL.replace("[pin]", "[pin]\nid_secret = 1"),
+        ),
+        ("`etcd`", format!("{MINIMAL}[state]\netcd = 1")),
+        ("`prefix`", format!("{MINIMAL}[state]\nprefix = 1")),
+    ] {
+        let error = read(&text).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "is not supported by this version",
+            "{text}"
+        );
+        assert!(later.contains(key), "{key} is not named");
+    }
+}
