@@ -94,3 +94,18 @@ impl std::fmt::Debug for Metrics {
         f.write_str("Metrics")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CONFIG_REJECTED;
+
+    #[test]
+    fn the_page_has_a_row_for_the_gateways_own_metric() {
+        let page = include_str!("../../../docs/metrics.md");
+        let row = format!("\n| `{CONFIG_REJECTED}` | ");
+        assert!(
+            page.contains(&row),
+            "docs/metrics.md has no row of {CONFIG_REJECTED}"
+        );
+    }
+}

@@ -76,3 +76,40 @@ pub(super) fn describe(recorder: &dyn metrics::Recorder) {
         "From the request to the end of its answer".into(),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use tower_affinity_core::{Cause, Cohort, Kind, State};
+
+    use super::{COUNTERS, DURATION, GAUGES};
+    use crate::balance::EndpointState;
+    use crate::record::series::CodeClass;
+
+    const PAGE: &str = include_str!("../../../../docs/metrics.md");
+
+    #[test]
+    fn the_page_has_a_row_for_every_metric() {
+        let described = COUNTERS.iter().chain(&GAUGES).map(|(name, _)| *name);
+        for name in described.chain([DURATION]) {
+            let row = format!("\n| `{name}` | ");
+            assert!(PAGE.contains(&row), "docs/metrics.md has no row of {name}");
+        }
+    }
+
+    #[test]
+    fn the_page_names_every_value_of_a_closed_label() {
+        let causes = Cause::ALL.iter().map(|cause| cause.as_str());
+        let kinds = Kind::ALL.iter().map(|kind| kind.as_str());
+        let cohorts = Cohort::ALL.iter().map(|cohort| cohort.as_str());
+        let classes = CodeClass::ALL.iter().map(|class| class.as_str());
+        let endpoints = EndpointState::ALL.iter().map(|state| state.as_str());
+        let values = causes.chain(kinds).chain(cohorts).chain(classes);
+        for value in values.chain(endpoints).chain(State::NAMES) {
+            let named = format!("`{value}`");
+            assert!(
+                PAGE.contains(&named),
+                "docs/metrics.md does not name {value}"
+            );
+        }
+    }
+}

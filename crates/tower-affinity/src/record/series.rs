@@ -28,7 +28,17 @@ pub(super) enum CodeClass {
 }
 
 impl CodeClass {
-    const COUNT: usize = 8;
+    /// All classes, in their order.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Informational,
+        Self::Success,
+        Self::Redirection,
+        Self::ClientError,
+        Self::ServerError,
+        Self::ClientAbort,
+        Self::Cut,
+        Self::Error,
+    ];
 
     pub(super) fn of(status: StatusCode) -> Self {
         match status.as_u16() {
@@ -49,7 +59,7 @@ impl CodeClass {
         }
     }
 
-    const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Informational => "1xx",
             Self::Success => "2xx",
@@ -112,7 +122,7 @@ pub(super) struct Series {
     wrong_group: Kept<Counter>,
 }
 
-type Classes = [Kept<Counter>; CodeClass::COUNT];
+type Classes = [Kept<Counter>; CodeClass::ALL.len()];
 
 impl Series {
     pub(super) fn new(group: &str, source: Source) -> Self {
