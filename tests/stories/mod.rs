@@ -9,6 +9,7 @@ mod replicas;
 mod sessions;
 
 // Operators.
+mod drained;
 mod edits;
 mod keys;
 mod mutations;

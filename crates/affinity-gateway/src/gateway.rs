@@ -19,6 +19,7 @@ use crate::admin::{self, AdminOptions, AdminToken, TokenError};
 use crate::config::{Settings, watch};
 use crate::control::{Changed, Control, ControlError, Start};
 use crate::cuts;
+use crate::drained;
 use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
 use crate::serve::{Drained, ServeOptions, serve};
@@ -111,6 +112,11 @@ impl Gateway {
                 running.metrics().recorder().clone(),
                 shutdown.clone(),
             )),
+            tokio::spawn(drained::follow(
+                running.control().clone(),
+                running.metrics().recorder().clone(),
+                shutdown.clone(),
+            )),
         ];
         Ok(Self {
             running,
@@ -180,6 +186,12 @@ impl Gateway {
             if let Err(error) = task.await {
                 tracing::error!(%error, "a task of the gateway failed");
             }
+        }
+        let control = self.running.control().clone();
+        match tokio::task::spawn_blocking(move || control.close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the end of pins was not kept"),
+            Err(error) => tracing::error!(%error, "the end of pins was not kept"),
         }
         drained
     }

@@ -23,6 +23,8 @@ mod causes;
 
 mod cuts;
 
+mod drained;
+
 mod health;
 
 mod metrics;

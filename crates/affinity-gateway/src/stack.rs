@@ -50,6 +50,7 @@ pub(crate) fn build(
         .cookie(settings.pin.cookie.attributes().clone())
         .former_cookies(control.former_cookies(settings))
         .clock(control.clock())
+        .expiries(control.expiries().clone())
         .recorder(recorder.clone());
     for scope in &settings.scopes {
         affinity = affinity.scope(scope.scope());

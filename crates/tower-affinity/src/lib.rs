@@ -18,6 +18,7 @@
 mod carrier;
 mod clock;
 mod error;
+mod expiries;
 mod keyring;
 mod peer;
 mod problem;
@@ -47,6 +48,7 @@ pub use self::balance::{GroupBalance, Groups};
 pub use self::carrier::{Carrier, CookieAttributes, CookieError, SameSite};
 pub use self::clock::SystemClock;
 pub use self::error::BoxError;
+pub use self::expiries::Expiries;
 #[cfg(feature = "axum")]
 pub use self::extract::MissingAffinity;
 pub use self::gateway_layer::{GatewayLayer, GatewayService};

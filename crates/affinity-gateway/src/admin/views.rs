@@ -40,6 +40,11 @@ pub(super) struct GroupView {
     draining_since: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     drained_by: Option<u64>,
+    /// Whether no session is left.
+    drained: bool,
+    /// The latest expiry of a pin to the group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_expiry: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     abort: Option<AbortView>,
 }
@@ -114,16 +119,19 @@ impl GroupView {
             }
             _ => (None, None),
         };
+        let left = control.left(rollout, group);
         Self {
             name: group.name().to_string(),
             generation: group.id().generation(),
             state: group.state().name(),
             weight: group.weight().get(),
             stable: rollout.stable() == group.name(),
-            in_flight: endpoints.iter().map(|endpoint| endpoint.in_flight).sum(),
+            in_flight: left.open,
             endpoints,
             draining_since,
-            drained_by: control.drained_by(group.name()).map(|by| by.as_secs()),
+            drained_by: left.by.map(|by| by.as_secs()),
+            drained: left.drained,
+            last_expiry: left.last_expiry.map(|expiry| expiry.as_secs()),
             abort,
         }
     }
@@ -149,30 +157,28 @@ pub(super) async fn drained(
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
     #[derive(Serialize)]
-    struct Left {
+    struct LeftView {
         drained: bool,
         state: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         drained_by: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_expiry: Option<u64>,
         in_flight: usize,
     }
     let rollout = options.control.rollouts().current();
     let view = GroupView::of(&options.control, &rollout, find(&rollout, &name)?);
-    let drained = match (view.state, view.drained_by) {
-        ("retired", _) => true,
-        ("draining", Some(by)) => options.control.now().as_secs() > by && view.in_flight == 0,
-        _ => false,
-    };
-    let left = Left {
-        drained,
-        state: view.state,
-        drained_by: view.drained_by,
-        in_flight: view.in_flight,
-    };
-    let status = if drained {
+    let status = if view.drained {
         StatusCode::OK
     } else {
         StatusCode::CONFLICT
+    };
+    let left = LeftView {
+        drained: view.drained,
+        state: view.state,
+        drained_by: view.drained_by,
+        last_expiry: view.last_expiry,
+        in_flight: view.in_flight,
     };
     Ok((status, Json(left)).into_response())
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tower_affinity::core::{AbortRequest, Change, GroupName, Refusal, Rollout, State, Weight};
 
+use super::drained::retire;
 use super::verb::{Terms, deadline};
 use crate::config::{GroupSetting, GroupState};
 
@@ -175,11 +176,10 @@ fn with_state(
                 policy: Some(policy),
                 force: false,
             };
-            rollout.abort(name, &request, terms.ready, change)
+            rollout.abort(name, &request, terms.groups, change)
         }
         (Word::Staged | Word::Draining | Word::Aborted, GroupState::Retired) => {
-            let by = rollout.drained_by(name, change.max_age, terms.skew);
-            rollout.retire(name, by, false, change)
+            retire(&rollout, name, false, terms)
         }
         (from, _) => {
             return Err(EditError::Backwards {
@@ -213,13 +213,10 @@ fn removed(
         if next.group(&name).is_none() {
             continue;
         }
-        let by = next.drained_by(&name, terms.change.max_age, terms.skew);
-        next = next
-            .retire(&name, by, false, terms.change)
-            .map_err(|refusal| EditError::Removed {
-                group: name,
-                refusal,
-            })?;
+        next = retire(&next, &name, false, terms).map_err(|refusal| EditError::Removed {
+            group: name,
+            refusal,
+        })?;
     }
     Ok(next)
 }

@@ -5,8 +5,10 @@
 //! published to the data plane.
 
 mod cookies;
+mod drained;
 mod edit;
 mod error;
+mod expiries;
 mod first;
 mod keys;
 mod plane;
@@ -16,6 +18,7 @@ mod store;
 mod tests;
 mod verb;
 
+pub use self::drained::Left;
 pub use self::edit::EditError;
 pub use self::error::ControlError;
 pub use self::plane::{Changed, Control, Start};

@@ -9,15 +9,16 @@ use tower_affinity::core::{
     Change, Clock, CodeCollision, GroupName, Lifetimes, PinCodec, Refusal, Revision, Rollout,
     Timestamp,
 };
-use tower_affinity::{CookieAttributes, Rollouts};
+use tower_affinity::{CookieAttributes, Expiries, Rollouts};
 
 use super::cookies::CookieUse;
 use super::edit::{applied, edited};
 use super::error::ControlError;
+use super::expiries::KeptExpiries;
 use super::first::first_rollout;
 use super::keys::rotated;
 use super::publish::publish_endpoints;
-use super::store::{Kept, StateFile};
+use super::store::{Kept, StateFile, StoreError};
 use super::verb::{Request, Terms, Verb};
 use crate::config::{RollbackPolicy, Settings};
 
@@ -29,6 +30,7 @@ pub struct Control(Arc<Plane>);
 struct Plane {
     rollouts: Rollouts,
     groups: Groups,
+    expiries: Expiries,
     clock: SharedClock,
     file: StateFile,
     live: Mutex<Live>,
@@ -96,8 +98,11 @@ impl Control {
                 applied: applied(&settings.groups),
                 keys: BTreeMap::new(),
                 cookies: CookieUse::default(),
+                expiries: KeptExpiries::default(),
             },
         };
+        let lost_until = now.plus(settings.pin.lifetimes.max_age());
+        let expiries = kept.expiries.restore(&kept.rollout, lost_until);
         let codec = codec(settings)?;
         let live = Live {
             codec: Arc::clone(&codec),
@@ -112,6 +117,7 @@ impl Control {
         let control = Self(Arc::new(Plane {
             rollouts: Rollouts::fixed(live.kept.rollout.clone()),
             groups,
+            expiries,
             clock: SharedClock(clock),
             file,
             live: Mutex::new(live),
@@ -130,6 +136,12 @@ impl Control {
     #[must_use]
     pub fn groups(&self) -> &Groups {
         &self.0.groups
+    }
+
+    /// Until when pins to each group can be valid, which the layers feed.
+    #[must_use]
+    pub fn expiries(&self) -> &Expiries {
+        &self.0.expiries
     }
 
     /// The codec of the settings last applied.
@@ -181,6 +193,47 @@ impl Control {
             .rollouts
             .current()
             .drained_by(group, live.lifetimes.max_age(), live.skew)
+    }
+
+    /// Keeps until when pins are valid, if that has moved since it was kept.
+    ///
+    /// Blocks while the state file is written.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept.
+    pub fn keep_expiries(&self) -> Result<(), StoreError> {
+        self.keep(KeptExpiries::so_far(&self.0.expiries))
+    }
+
+    /// Keeps the same for good, once no request is served any more: the next start needs not
+    /// assume that pins were issued since.
+    ///
+    /// # Errors
+    ///
+    /// As [`Control::keep_expiries`].
+    pub fn close(&self) -> Result<(), StoreError> {
+        self.keep(KeptExpiries::complete(&self.0.expiries))
+    }
+
+    fn keep(&self, expiries: KeptExpiries) -> Result<(), StoreError> {
+        let mut live = self.live();
+        if live.kept.expiries == expiries {
+            return Ok(());
+        }
+        let kept = Kept {
+            expiries,
+            ..live.kept.clone()
+        };
+        self.0.file.save(&kept)?;
+        live.kept = kept;
+        Ok(())
+    }
+
+    /// The greatest age of a session, and the clock difference that is allowed between replicas.
+    pub(super) fn bounds(&self) -> (Duration, Duration) {
+        let live = self.live();
+        (live.lifetimes.max_age(), live.skew)
     }
 
     /// Makes one change: decided on the present state, kept on the disk, then published.
@@ -302,7 +355,8 @@ impl Control {
                     now: self.now(),
                     max_age: live.lifetimes.max_age(),
                 },
-                ready: &plane.groups,
+                groups: &plane.groups,
+                expiries: &plane.expiries,
                 skew: live.skew,
                 policy: live.policy,
                 within: live.within,
@@ -314,7 +368,9 @@ impl Control {
             kept.endpoints
                 .retain(|name, _| next.groups().iter().any(|g| g.name().as_str() == name));
             kept.rollout = next.clone();
+            kept.expiries = KeptExpiries::so_far(&plane.expiries);
             plane.file.save(&kept)?;
+            plane.expiries.retain(&next);
             publish_endpoints(&plane.groups, &next, &kept.endpoints, &live.limits);
             live.kept = kept;
             Ok(next)

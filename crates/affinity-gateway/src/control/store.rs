@@ -17,6 +17,7 @@ use tower_affinity::core::{DocumentError, Rollout};
 
 use super::cookies::CookieUse;
 use super::edit::AppliedGroups;
+use super::expiries::KeptExpiries;
 use super::keys::KeyUse;
 
 /// The version of the file that this release writes and reads.
@@ -68,6 +69,7 @@ pub(super) struct Kept {
     pub(super) applied: AppliedGroups,
     pub(super) keys: BTreeMap<String, KeyUse>,
     pub(super) cookies: CookieUse,
+    pub(super) expiries: KeptExpiries,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -84,6 +86,9 @@ struct StateDocument {
     applied: AppliedGroups,
     keys: BTreeMap<String, KeyUse>,
     cookies: CookieUse,
+    /// Absent in files from before it was kept: then any pin may have been issued.
+    #[serde(default)]
+    expiries: KeptExpiries,
 }
 
 /// The place of the state file.
@@ -133,6 +138,7 @@ impl StateFile {
             applied: state.applied,
             keys: state.keys,
             cookies: state.cookies,
+            expiries: state.expiries,
         }))
     }
 
@@ -144,6 +150,7 @@ impl StateFile {
             applied: kept.applied.clone(),
             keys: kept.keys.clone(),
             cookies: kept.cookies.clone(),
+            expiries: kept.expiries.clone(),
         };
         let write = || {
             let state = serde_json::to_value(document)?;

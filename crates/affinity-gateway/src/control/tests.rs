@@ -19,6 +19,7 @@ use tower_affinity_testing::HandClock;
 use super::{Changed, Control, ControlError, Request, StoreError, Verb};
 use crate::config::{Settings, parse};
 
+mod drained;
 mod edits;
 mod restarts;
 mod verbs;

@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tower_affinity::core::{
-    AbortPolicy, AbortRequest, Change, GroupName, Readiness, Refusal, Revision, Rollout, Timestamp,
-    Weight,
+    AbortPolicy, AbortRequest, Change, GroupName, Refusal, Revision, Rollout, Timestamp, Weight,
 };
+use tower_affinity::{Expiries, Groups};
 
+use super::drained::retire;
 use crate::config::RollbackPolicy;
 
 /// One change of the rollout.
@@ -72,7 +73,8 @@ pub struct Request {
 /// What a verb counts on besides the snapshot.
 pub(super) struct Terms<'a> {
     pub(super) change: Change,
-    pub(super) ready: &'a dyn Readiness,
+    pub(super) groups: &'a Groups,
+    pub(super) expiries: &'a Expiries,
     pub(super) skew: Duration,
     pub(super) policy: RollbackPolicy,
     pub(super) within: Duration,
@@ -125,13 +127,10 @@ impl Verb {
                     policy,
                     force: *force,
                 };
-                rollout.abort(group, &request, terms.ready, change)
+                rollout.abort(group, &request, terms.groups, change)
             }
             Self::Restore(group) => rollout.restore(group, change),
-            Self::Retire { group, force } => {
-                let drained = rollout.drained_by(group, change.max_age, terms.skew);
-                rollout.retire(group, drained, *force, change)
-            }
+            Self::Retire { group, force } => retire(rollout, group, *force, terms),
         }
     }
 }

@@ -303,7 +303,7 @@ impl Rollout {
 
     /// Declares a group's endpoints gone. A draining group must be drained, unless `force`.
     ///
-    /// `drained_by` is what [`Rollout::drained_by`] answers for the group.
+    /// `drained_after` is what [`Rollout::drained_after`] answers for the group.
     ///
     /// # Errors
     ///
@@ -311,7 +311,7 @@ impl Rollout {
     pub fn retire(
         &self,
         name: &GroupName,
-        drained_by: Option<Timestamp>,
+        drained_after: Option<Timestamp>,
         force: bool,
         change: Change,
     ) -> Result<Self, Refusal> {
@@ -321,7 +321,7 @@ impl Rollout {
             State::Retired { .. } => return Ok(self.clone()),
             State::Active => return Err(group.refuse("retire", "staged, drained or aborted")),
             State::Draining { .. } => {
-                if let Some(by) = drained_by
+                if let Some(by) = drained_after
                     && change.now <= by
                     && !force
                 {

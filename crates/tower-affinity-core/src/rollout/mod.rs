@@ -7,6 +7,7 @@
 mod abort;
 mod change;
 mod document;
+mod drained;
 mod lock;
 mod refusal;
 #[cfg(test)]
@@ -253,22 +254,6 @@ impl Rollout {
         Self {
             revision: self.revision.max(revision),
             ..self.clone()
-        }
-    }
-
-    /// When a draining group is drained at the latest: no pin to it can be valid after that.
-    ///
-    /// `skew` is the clock difference that is allowed between replicas. `None` if it does not drain.
-    #[must_use]
-    pub fn drained_by(
-        &self,
-        name: &GroupName,
-        max_age: Duration,
-        skew: Duration,
-    ) -> Option<Timestamp> {
-        match self.group(name)?.state {
-            State::Draining { since } => Some(since.plus(max_age).plus(skew * 2)),
-            _ => None,
         }
     }
 

@@ -57,8 +57,16 @@ pub enum Refusal {
     NotDrained {
         /// The group.
         group: GroupName,
-        /// When it is drained at the latest.
+        /// When it is drained at the earliest.
         by: Timestamp,
+    },
+    /// No pin to a draining group is valid any more, but answers or tunnels are open.
+    #[error("{group} is not drained: {open} requests are open; wait, or force it")]
+    Open {
+        /// The group.
+        group: GroupName,
+        /// How many have not ended.
+        open: usize,
     },
     /// The target of an abort cannot take the sessions.
     #[error(
@@ -101,7 +109,7 @@ impl Refusal {
     #[must_use]
     pub fn can_be_forced(&self) -> bool {
         match self {
-            Self::NotDrained { .. } => true,
+            Self::NotDrained { .. } | Self::Open { .. } => true,
             Self::Target { why, .. } => *why == NOT_READY,
             _ => false,
         }

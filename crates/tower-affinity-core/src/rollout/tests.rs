@@ -3,6 +3,7 @@
 
 mod abort;
 mod document;
+mod drained;
 mod histories;
 mod lock;
 mod memory;

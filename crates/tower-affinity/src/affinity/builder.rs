@@ -14,7 +14,7 @@ use crate::clock::SystemClock;
 use crate::record::Recorder;
 use crate::signal::SignalLayer;
 use crate::wire::{PathPattern, PinLayer, Scope};
-use crate::{Keyring, Rollouts};
+use crate::{Expiries, Keyring, Rollouts};
 
 /// What an [`AffinityLayer`] cannot be built from.
 #[derive(Debug, Error)]
@@ -55,6 +55,7 @@ pub struct AffinityBuilder {
     former_cookies: Vec<CookieAttributes>,
     clock: Option<Arc<dyn Clock>>,
     recorder: Recorder,
+    expiries: Expiries,
 }
 
 impl AffinityBuilder {
@@ -149,6 +150,11 @@ impl AffinityBuilder {
         Self { recorder, ..self }
     }
 
+    /// What is told until when pins are valid; by default nobody reads it.
+    pub fn expiries(self, expiries: Expiries) -> Self {
+        Self { expiries, ..self }
+    }
+
     /// The layer.
     ///
     /// # Errors
@@ -184,7 +190,8 @@ impl AffinityBuilder {
             .recorder(self.recorder.clone());
         let mut assign = AssignLayer::new(rollouts, codec)?
             .clock(clock)
-            .recorder(self.recorder.clone());
+            .recorder(self.recorder.clone())
+            .expiries(self.expiries);
         if let Some(group) = self.serving {
             assign = assign.serving(group);
         }

@@ -10,9 +10,9 @@ use tower_layer::Layer;
 
 use super::service::Assign;
 use super::state::{State, View};
-use crate::Rollouts;
 use crate::clock::SystemClock;
 use crate::record::Recorder;
+use crate::{Expiries, Rollouts};
 
 /// Decides which group serves a request; see the [module](super).
 #[derive(Clone, Debug)]
@@ -40,6 +40,7 @@ impl AssignLayer {
                 serving: None,
                 clock: Arc::new(SystemClock::new()),
                 recorder: Recorder::default(),
+                expiries: Expiries::default(),
             }),
         })
     }
@@ -62,6 +63,11 @@ impl AssignLayer {
     /// What counts refusals.
     pub fn recorder(self, recorder: Recorder) -> Self {
         self.with(|state| state.recorder = recorder)
+    }
+
+    /// What is told until when pins are valid.
+    pub fn expiries(self, expiries: Expiries) -> Self {
+        self.with(|state| state.expiries = expiries)
     }
 
     fn with(self, change: impl FnOnce(&mut State)) -> Self {

@@ -96,6 +96,7 @@ impl State {
         };
         if let Shown::Pin(pin) = &mut shows.shown {
             view.codes.resolve(pin);
+            self.note(pin);
         }
         let mut newer = Newer::Unasked;
         let decision = loop {
@@ -115,6 +116,10 @@ impl State {
                 Outcome::Behind(revision) => newer = self.rollouts.prove(revision),
             }
         };
+        // noted now and not with the answer: from here on the group has a session
+        if let Some(pin) = decision.pin.as_ref().filter(|_| decision.issue) {
+            self.note(pin);
+        }
         if let Shown::Pin(pin) = &shows.shown
             && pin.revision > revision
         {

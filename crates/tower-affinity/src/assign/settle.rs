@@ -75,6 +75,7 @@ impl Settle {
         if let Some(pin) = self.reissue(decision, pin, streams, said)
             && !is_withdrawn(state, decision, &pin)
         {
+            state.note(&pin);
             response
                 .extensions_mut()
                 .insert(WriteBack::Set(Box::new(pin)));

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tower_affinity_core::{Clock, DrawSalt, GroupCodes, GroupName, PinCodec, Readiness, Rollout};
+use tower_affinity_core::{
+    Clock, DrawSalt, GroupCodes, GroupName, GroupRef, PinCodec, Readiness, Rollout, SessionPin,
+};
 
-use crate::Rollouts;
 use crate::record::Recorder;
+use crate::{Expiries, Rollouts};
 
 /// Everything that a decision depends on besides the request.
 #[derive(Clone)]
@@ -19,6 +21,7 @@ pub(super) struct State {
     pub(super) serving: Option<GroupName>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,
+    pub(super) expiries: Expiries,
 }
 
 /// One snapshot together with the codes of its groups.
@@ -28,6 +31,13 @@ pub(super) struct View {
 }
 
 impl State {
+    /// A pin was verified, or is going to be issued.
+    pub(super) fn note(&self, pin: &SessionPin) {
+        if let GroupRef::Known(id) = &pin.group {
+            self.expiries.note(id, pin.expires);
+        }
+    }
+
     /// The present snapshot with its codes, which are made once for each snapshot.
     pub(super) fn view(&self) -> Arc<View> {
         let rollout = self.rollouts.current();

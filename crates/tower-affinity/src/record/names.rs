@@ -8,6 +8,7 @@ pub(super) const IN_FLIGHT: &str = "affinity_requests_in_flight";
 pub(super) const ASSIGNED: &str = "affinity_sessions_assigned_total";
 pub(super) const MOVES: &str = "affinity_moves_total";
 pub(super) const STREAMS_CUT: &str = "affinity_streams_cut_total";
+pub(super) const LATE_PINS: &str = "affinity_late_pins_total";
 pub(super) const WRONG_GROUP: &str = "affinity_wrong_group_total";
 pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
 pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
@@ -20,7 +21,11 @@ pub(super) const STATE: &str = "affinity_group_state";
 pub(super) const REVISION: &str = "affinity_rollout_revision";
 pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
 
-const COUNTERS: [(&str, &str); 10] = [
+const COUNTERS: [(&str, &str); 11] = [
+    (
+        LATE_PINS,
+        "Pins to the group that came after it was said to be drained",
+    ),
     (
         STREAMS_CUT,
         "Answers and tunnels that were cut with their group",

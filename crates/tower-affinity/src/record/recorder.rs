@@ -117,6 +117,13 @@ impl Recorder {
             .count(names::STREAMS_CUT, labels, count as u64);
     }
 
+    /// Counts a pin to a group that was said to be drained.
+    pub fn late_pin(&self, group: &GroupName) {
+        self.0
+            .source
+            .count(names::LATE_PINS, vec![group_label(group)], 1);
+    }
+
     pub(super) fn start(&self, affinity: Option<&Affinity>) -> Running {
         match affinity {
             Some(affinity) => {

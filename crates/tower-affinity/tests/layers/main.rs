@@ -14,6 +14,7 @@ mod building;
 mod caches;
 mod carriers;
 mod conditional;
+mod drained;
 mod duplicates;
 mod fail_open;
 mod first;

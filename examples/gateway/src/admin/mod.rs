@@ -13,8 +13,11 @@ mod token;
 mod tests;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use tokio::runtime::Runtime;
+use tokio::time::{sleep, timeout};
 
 pub(crate) use self::answer::Answer;
 pub(crate) use self::call::Call;
@@ -42,15 +45,53 @@ pub(crate) struct Admin {
 impl Admin {
     /// Asks the first admin side that answers.
     pub(crate) fn ask(&self, call: &Call) -> Result<Answer, Failure> {
+        let (client, runtime) = self.client()?;
+        runtime.block_on(client.ask(call))
+    }
+}
+
+impl Admin {
+    /// Asks again and again until `done` makes something of an answer; `None` if it has not within
+    /// `limit`.
+    pub(crate) fn ask_until<T>(
+        &self,
+        call: &Call,
+        limit: Option<Duration>,
+        mut done: impl FnMut(&Answer) -> Result<Option<T>, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        let (client, runtime) = self.client()?;
+        let asked = async {
+            loop {
+                if let Some(value) = done(&client.ask(call).await?)? {
+                    return Ok(value);
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        runtime.block_on(async {
+            match limit {
+                None => asked.await.map(Some),
+                Some(limit) => match timeout(limit, asked).await {
+                    Ok(value) => value.map(Some),
+                    Err(_) => Ok(None),
+                },
+            }
+        })
+    }
+
+    fn client(&self) -> Result<(Client, Runtime), Failure> {
         let variable = std::env::var(token::VARIABLE).ok();
         let token = token::find(variable, self.token_file.as_deref(), token::FILE.as_ref())?;
         let client = Client::new(self.places.clone(), token, Limits::default());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(client.ask(call))
+        Ok((client, runtime))
     }
 }
+
+/// Between two questions of [`Admin::ask_until`].
+const PAUSE: Duration = Duration::from_millis(200);
 
 const TOKEN_HELP: &str = "\
 The admin token is taken from the environment variable AFFINITY_ADMIN_TOKEN, else from --token-file,

@@ -1,13 +1,14 @@
 //! `gateway rollout`: shows and changes the rollout of a running gateway.
 //!
 //! `verb` holds the arguments, `change` what they ask of the admin side, `view` what it answers,
-//! `show` and `told` how people read that.
+//! `show` and `told` how people read that, and `wait` asks until a group is drained.
 
 mod change;
 mod show;
 mod told;
 mod verb;
 mod view;
+mod wait;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,9 @@ impl Rollout {
     }
 
     fn perform(&self) -> Result<(), Failure> {
+        if let Verb::Wait(wait) = &self.verb {
+            return Ok(say(&wait.run(&self.admin, self.json)?)?);
+        }
         let change = self.verb.change()?;
         let look = Call::get("/v1/rollout");
         let call = change.as_ref().map_or(&look, |change| &change.call);

@@ -88,6 +88,8 @@ fn bad_usage_exits_2_and_says_what_is_accepted() {
         ("weights =1", "1 to 128 of"),
         ("weights none=1", "1 to 128 of"),
         ("drain ../../v1", "1 to 128 of"),
+        ("wait a", "--drained"),
+        ("wait a --drained --timeout soon", "--timeout"),
         ("drain", "<GROUP>"),
         ("drain a --force", "--force"),
         ("register a", "--endpoint"),
@@ -131,7 +133,7 @@ fn group(name: &str, state: &str, weight: u64, endpoints: &[&str], more: &Value)
         .map(|state| json!({ "address": "127.0.0.1:1", "state": state, "in_flight": 1 }))
         .collect();
     let mut group = json!({
-        "name": name, "generation": 1, "state": state, "weight": weight, "stable": false,
+        "name": name, "generation": 1, "state": state, "weight": weight, "stable": false, "drained": false,
         "in_flight": endpoints.len(), "endpoints": endpoints,
     });
     group

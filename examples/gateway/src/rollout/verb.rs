@@ -25,6 +25,8 @@ pub(super) enum Verb {
     Restore(Named),
     /// Declare the endpoints of a drained group gone
     Retire(Retire),
+    /// Wait until no session of a group is left; exit code 3 if that takes too long
+    Wait(Wait),
     /// Refuse every change but an abort, edits of the configuration file too
     Lock(Seen),
     /// Accept changes again
@@ -103,6 +105,19 @@ pub(super) struct Retire {
     pub(super) force: bool,
     #[command(flatten)]
     pub(super) seen: Seen,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Wait {
+    /// The group's name
+    #[arg(value_name = "GROUP")]
+    pub(super) group: GroupName,
+    /// Until no pin to it can be valid and nothing is open
+    #[arg(long, required = true)]
+    drained: bool,
+    /// How long at most, such as 30m [default: as long as it takes]
+    #[arg(long, value_name = "DUR", value_parser = humantime::parse_duration)]
+    pub(super) timeout: Option<Duration>,
 }
 
 /// What happens to the sessions of an aborted group.

@@ -24,6 +24,8 @@ pub(super) struct GroupView {
     pub(super) endpoints: Vec<EndpointView>,
     pub(super) in_flight: u64,
     drained_by: Option<u64>,
+    pub(super) drained: bool,
+    last_expiry: Option<u64>,
     abort: Option<AbortView>,
 }
 
@@ -82,14 +84,28 @@ impl GroupView {
             .count()
     }
 
+    /// Why it is not drained.
+    pub(super) fn left(&self) -> String {
+        let mut left = vec![format!("{} in flight", self.in_flight)];
+        if let Some(expiry) = self.last_expiry {
+            left.push(format!("the last pin ends {}", instant(expiry)));
+        }
+        if let Some(by) = self.drained_by {
+            left.push(format!("drained by {} at the latest", instant(by)));
+        }
+        left.join(", ")
+    }
+
     /// What the columns do not say.
     pub(super) fn notes(&self) -> String {
         let mut notes = Vec::new();
         if self.stable {
             notes.push("stable".to_owned());
         }
-        if let Some(by) = self.drained_by {
-            notes.push(format!("until {}", instant(by)));
+        match self.drained_by {
+            Some(_) if self.drained => notes.push("drained".to_owned()),
+            Some(by) => notes.push(format!("until {}", instant(by))),
+            None => {}
         }
         if let Some(abort) = &self.abort {
             notes.push(abort.note());
