@@ -4,9 +4,9 @@ use super::{MINIMAL, read, settings};
 
 const PAGE: &str = include_str!("../../../../../docs/configuration.md");
 
-/// The examples of the page, without the fences.
-fn examples() -> impl Iterator<Item = &'static str> {
-    PAGE.split("```toml\n")
+/// The TOML examples of a page, without the fences.
+fn examples(page: &'static str) -> impl Iterator<Item = &'static str> {
+    page.split("```toml\n")
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
 }
@@ -39,11 +39,18 @@ fn part(heading: &str) -> &'static str {
 
 #[test]
 fn the_examples_of_the_page_are_accepted() {
-    assert!(examples().count() >= 9, "examples were lost");
-    for example in examples() {
+    assert!(examples(PAGE).count() >= 9, "examples were lost");
+    for example in examples(PAGE) {
         // the file with the token is on the machine of whoever reads the page
         settings(&completed(example));
     }
+}
+
+#[test]
+fn the_gateway_of_the_readme_is_accepted() {
+    let readme = include_str!("../../../../../README.md");
+    let gateway = examples(readme).find(|example| example.contains("[[group]]"));
+    settings(gateway.expect("the README shows a gateway's file"));
 }
 
 #[test]
