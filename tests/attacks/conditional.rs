@@ -58,3 +58,53 @@ async fn conditions_that_guard_a_write_stay() {
     let seen = site.a.take().remove(0);
     assert_eq!(seen.field("if-match").as_deref(), Some("\"1\""));
 }
+
+#[tokio::test]
+async fn a_page_of_another_site_neither_begins_a_session_nor_replaces_one() {
+    let site = Site::start().await;
+    for (lines, cause) in [
+        (
+            "sec-fetch-site: cross-site\r\nsec-fetch-mode: cors\r\nsec-fetch-dest: empty\r\n",
+            Some("withheld"),
+        ),
+        (
+            "sec-fetch-site: cross-site\r\nsec-fetch-mode: no-cors\r\nsec-fetch-dest: image\r\n",
+            Some("withheld"),
+        ),
+        (
+            "sec-fetch-site: cross-site\r\nsec-fetch-mode: navigate\r\nsec-fetch-dest: iframe\r\n",
+            Some("withheld"),
+        ),
+        (
+            "sec-fetch-site: cross-site\r\nsec-fetch-mode: navigate\r\nsec-fetch-dest: document\r\n",
+            None,
+        ),
+        (
+            "sec-fetch-site: same-origin\r\nsec-fetch-mode: cors\r\n",
+            None,
+        ),
+    ] {
+        let reply = talk(site.address(), get(lines)).await;
+        let seen = site.a.take().remove(0);
+        let expected = cause.unwrap_or("new");
+        assert_eq!(
+            seen.decision(),
+            format!("assigned; cause={expected}"),
+            "{lines}"
+        );
+        assert_eq!(
+            reply.fields("set-cookie").is_empty(),
+            cause.is_some(),
+            "{lines}"
+        );
+        assert_eq!(
+            seen.field("affinity-session").is_none(),
+            cause.is_some(),
+            "{lines}"
+        );
+    }
+    let preflight = get("origin: http://evil.example\r\naccess-control-request-method: PUT\r\n");
+    let reply = talk(site.address(), [b"OPTIONS", &preflight[3..]].concat()).await;
+    assert_eq!(site.a.take()[0].decision(), "assigned; cause=preflight");
+    assert!(reply.fields("set-cookie").is_empty());
+}

@@ -17,6 +17,7 @@ mod cookies;
 mod headers;
 
 // Connections.
+mod frames;
 mod framing;
 mod fuzz;
 
