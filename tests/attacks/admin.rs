@@ -276,6 +276,37 @@ async fn an_admin_client_that_sends_nothing_holds_nobody_up() {
 }
 
 #[tokio::test]
+async fn a_registration_leads_neither_back_here_nor_into_another_group() {
+    let site = Site::start().await;
+    let before = site.admin().rollout().await;
+    let mapped = format!("[::ffff:127.0.0.1]:{}", site.a.address.port());
+    for endpoints in [
+        json!([site.address().to_string()]),
+        json!([site.admin().address().to_string()]),
+        json!([site.a.address.to_string()]),
+        json!([mapped]),
+        json!(["127.0.0.1:9", "[::ffff:127.0.0.1]:9"]),
+        json!(["0.0.0.0:9"]),
+        json!(["224.0.0.1:9"]),
+    ] {
+        let body = json!({ "name": "new", "endpoints": endpoints });
+        let told = site.admin().post("/v1/groups", &body).await;
+        let refused = matches!(told.status.as_u16(), 400 | 409);
+        assert!(refused, "{endpoints}: {}", told.text());
+    }
+    assert_eq!(site.admin().rollout().await, before);
+    // a group that was retired leaves its place to the next commit
+    let old = site.b.address.to_string();
+    site.admin().verb(B, "drain", &json!({})).await.accepted();
+    site.admin()
+        .verb(B, "retire", &json!({ "force": true }))
+        .await
+        .accepted();
+    let body = json!({ "name": "new", "endpoints": [old] });
+    site.admin().post("/v1/groups", &body).await.accepted();
+}
+
+#[tokio::test]
 async fn a_deadline_of_an_abort_does_not_outlive_all_pins() {
     let site = Site::start().await;
     site.weights(1, 1).await;

@@ -102,7 +102,7 @@ impl Gateway {
             running.tunnels(),
             shutdown.clone(),
         ));
-        let routes = admin::router(admin_options(&running, token, admin, &shutdown))
+        let routes = admin::router(admin_options(&running, token, (address, admin), &shutdown))
             .into_make_service_with_connect_info::<SocketAddr>();
         let tasks = vec![
             tokio::spawn(serve_admin(admin_listener, routes, shutdown.clone())),
@@ -200,14 +200,15 @@ impl Gateway {
 fn admin_options(
     running: &Arc<Running>,
     token: AdminToken,
-    address: SocketAddr,
+    (data, address): (SocketAddr, SocketAddr),
     shutdown: &CancellationToken,
 ) -> AdminOptions {
     let (state, shutdown) = (Arc::clone(running), shutdown.clone());
     AdminOptions {
         control: running.control().clone(),
         token,
-        address: address.ip(),
+        address,
+        data,
         metrics: running.metrics().renderer(running.control()),
         ready: Arc::new(move || !shutdown.is_cancelled() && state.is_ready()),
     }

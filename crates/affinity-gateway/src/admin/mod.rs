@@ -3,6 +3,7 @@
 //! It has a listener of its own. `guard` lets in who may, `views` shows, `verbs` changes; errors
 //! are problem details (RFC 9457) like everywhere else.
 
+mod endpoints;
 mod guard;
 mod pins;
 mod problem;
@@ -10,7 +11,7 @@ mod token;
 mod verbs;
 mod views;
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -28,7 +29,9 @@ pub struct AdminOptions {
     /// What changing calls have to show.
     pub token: AdminToken,
     /// The address that it listens on: off loopback, reading needs the token too.
-    pub address: IpAddr,
+    pub address: SocketAddr,
+    /// The address of the data plane: neither of the two is ever an endpoint.
+    pub data: SocketAddr,
     /// Renders all metrics as text.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// Whether the data plane takes traffic.
@@ -45,7 +48,7 @@ impl std::fmt::Debug for AdminOptions {
 
 /// The routes of the admin side.
 pub fn router(options: AdminOptions) -> Router {
-    let guard = guard::Guard::new(options.token.clone(), options.address);
+    let guard = guard::Guard::new(options.token.clone(), options.address.ip());
     Router::new()
         .route("/v1/rollout", get(views::rollout))
         .route("/v1/rollout/weights", put(verbs::weights))

@@ -41,6 +41,14 @@ impl Problem {
         }
     }
 
+    /// A rule forbids the change.
+    pub(super) fn refused(can_be_forced: bool) -> Self {
+        Self {
+            can_be_forced: Some(can_be_forced),
+            ..Self::new(StatusCode::CONFLICT, "refused", "a rule forbids the change")
+        }
+    }
+
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
@@ -83,10 +91,7 @@ impl From<ControlError> for Problem {
     fn from(error: ControlError) -> Self {
         let detail = with_causes(&error);
         match &error {
-            ControlError::Refused(refusal) => Self {
-                can_be_forced: Some(refusal.can_be_forced()),
-                ..Self::new(StatusCode::CONFLICT, "refused", "a rule forbids the change")
-            },
+            ControlError::Refused(refusal) => Self::refused(refusal.can_be_forced()),
             ControlError::Stale { .. } => Self::new(
                 StatusCode::PRECONDITION_FAILED,
                 "stale-revision",

@@ -13,10 +13,10 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use tower_affinity::core::{GroupName, Revision, Weight};
 
-use super::AdminOptions;
 use super::problem::Problem;
 use super::views::RolloutView;
-use crate::config::{RollbackPolicy, can_be_dialled};
+use super::{AdminOptions, endpoints};
+use crate::config::RollbackPolicy;
 use crate::control::{Request, Verb};
 
 /// The body of a registration.
@@ -92,18 +92,10 @@ pub(super) async fn register(
         endpoints,
         weight: number,
     } = body?.0;
-    if endpoints.is_empty() {
-        return Err(Problem::bad_request(
-            "a group needs at least one endpoint, as IP:PORT",
-        ));
-    }
-    if let Some(address) = endpoints.iter().find(|address| !can_be_dialled(address)) {
-        return Err(Problem::bad_request(format!(
-            "{address} is no endpoint; the address and port of one server are needed"
-        )));
-    }
+    let group = name(&group)?;
+    endpoints::check(&options, &group, &endpoints)?;
     let verb = Verb::Register {
-        group: name(&group)?,
+        group,
         endpoints,
         weight: weight(number)?,
     };

@@ -34,6 +34,7 @@ pub use keys::{KeySetting, KeySource};
 pub use listen::Listen;
 pub use pin::PinSettings;
 pub use rollback::{Rollback, RollbackPolicy, StateSettings};
+pub(crate) use rollout::is_own;
 pub use scope::ScopeSetting;
 pub use secret::Secret;
 use settings::Sources;

@@ -114,7 +114,7 @@ fn check_endpoints(blocks: &[Block<'_>], listen: &Listen) {
 }
 
 /// Whether a request to `endpoint` would come back to the listener `own`.
-fn is_own(own: SocketAddr, endpoint: SocketAddr) -> bool {
+pub(crate) fn is_own(own: SocketAddr, endpoint: SocketAddr) -> bool {
     let everywhere = own.ip().to_canonical().is_unspecified();
     overlap(own, endpoint) && (!everywhere || endpoint.ip().to_canonical().is_loopback())
 }
