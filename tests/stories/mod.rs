@@ -7,6 +7,7 @@ mod pins;
 mod release;
 mod replicas;
 mod sessions;
+mod steps;
 
 // Operators.
 mod drained;

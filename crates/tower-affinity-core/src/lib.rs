@@ -32,7 +32,7 @@ pub use id::{
     EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName, SessionId,
 };
 pub use pin::{GroupRef, LastMove, MoveCause, SessionPin, ToldCause, UnknownClaims};
-pub use policy::{Level, Lifetimes, LifetimesError, OnGone, Policy};
+pub use policy::{Level, Lifetimes, LifetimesError, OnGone, OnStep, Policy};
 pub use readiness::{AlwaysReady, GROUP_GRACE, Readiness, Ready};
 pub use rollout::{
     AbortRequest, Change, DocumentError, NewGroup, Refusal, Rollout, RolloutError, Status,

@@ -42,11 +42,19 @@ pub enum MoveCause {
     GroupDown,
     /// The application let it go at a safe point while its group drained.
     Released,
+    /// A changed weight drew it anew.
+    Step,
 }
 
 impl MoveCause {
     /// All causes.
-    pub const ALL: [Self; 4] = [Self::Aborted, Self::Gone, Self::GroupDown, Self::Released];
+    pub const ALL: [Self; 5] = [
+        Self::Aborted,
+        Self::Gone,
+        Self::GroupDown,
+        Self::Released,
+        Self::Step,
+    ];
 
     /// The word on the wire and in labels.
     #[must_use]
@@ -56,6 +64,7 @@ impl MoveCause {
             Self::Gone => "gone",
             Self::GroupDown => "group_down",
             Self::Released => "released",
+            Self::Step => "step",
         }
     }
 }
@@ -244,6 +253,29 @@ impl SessionPin {
             placed: true,
             released: false,
             ..self.renewed(revision, now, lifetimes)
+        }
+    }
+
+    /// The pin of a session that the weights of revision `drawn` have drawn anew, to its own group
+    /// or to another: it counts as placed by the draw, as before.
+    #[must_use]
+    pub fn drawn_anew(
+        &self,
+        group: GroupId,
+        drawn: Revision,
+        revision: Revision,
+        now: Timestamp,
+        lifetimes: Lifetimes,
+    ) -> Self {
+        let pin = if self.group.known() == Some(&group) {
+            self.renewed(revision, now, lifetimes).held()
+        } else {
+            self.moved(group, MoveCause::Step, revision, now, lifetimes)
+        };
+        Self {
+            assigned: drawn,
+            placed: self.placed,
+            ..pin
         }
     }
 

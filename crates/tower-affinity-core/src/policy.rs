@@ -28,6 +28,18 @@ pub enum OnGone {
     Strict,
 }
 
+/// What a changed weight means for the sessions of a scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnStep {
+    /// Nothing: it draws only new sessions.
+    #[default]
+    Keep,
+    /// Each session is drawn anew, once, with its next request: as few of them move as the draw
+    /// promises, and a canary is no sample of newcomers only. Sessions that something other than
+    /// the draw has placed stay, and so do all where a balancer in front has drawn.
+    Reassign,
+}
+
 /// How long a pin is valid: idle (refreshed by use) and in all (never refreshed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
@@ -127,6 +139,8 @@ pub struct Policy {
     pub level: Level,
     /// What happens to a session whose group is gone.
     pub on_gone: OnGone,
+    /// What a changed weight means for its sessions.
+    pub on_step: OnStep,
     /// How long its pins live.
     pub lifetimes: Lifetimes,
 }

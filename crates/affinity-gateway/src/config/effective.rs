@@ -8,7 +8,7 @@ use tower_affinity::wire::AssignBy;
 use super::cookie::SAME_SITES;
 use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
-use super::scope::{CACHES, LEVELS, ON_GONE, ScopeSetting};
+use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
 use super::{RollbackPolicy, Settings};
 
@@ -134,12 +134,16 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         AssignBy::Address => "address".to_owned(),
     };
     let affinity = word(&LEVELS, &scope.affinity);
-    let (on_gone, cache) = (word(&ON_GONE, &scope.on_gone), word(&CACHES, &scope.cache));
+    let (on_gone, on_step) = (
+        word(&ON_GONE, &scope.on_gone),
+        word(&ON_STEP, &scope.on_step),
+    );
+    let cache = word(&CACHES, &scope.cache);
     writeln!(f, "\n[[scope]]\npath = {}", quoted(&scope.path.to_string()))?;
     writeln!(f, "affinity = \"{affinity}\"\nassign = {}", quoted(&assign))?;
     writeln!(
         f,
-        "on_gone = \"{on_gone}\"\non_step = \"keep\"\ncache = \"{cache}\""
+        "on_gone = \"{on_gone}\"\non_step = \"{on_step}\"\ncache = \"{cache}\""
     )?;
     writeln!(f, "streaming = {}\npropagate = false", scope.streaming)?;
     match &scope.restart_url {

@@ -1,7 +1,7 @@
 //! `[[scope]]`: which paths are bound how strongly.
 
 use http::{HeaderName, header};
-use tower_affinity::core::{Level, OnGone};
+use tower_affinity::core::{Level, OnGone, OnStep};
 use tower_affinity::wire::{AssignBy, CachePolicy, PathPattern, Scope};
 
 use super::field::Field;
@@ -19,6 +19,8 @@ pub struct ScopeSetting {
     pub assign: AssignBy,
     /// What happens to a session whose group is gone.
     pub on_gone: OnGone,
+    /// What a changed weight means for its sessions.
+    pub on_step: OnStep,
     /// Which answers are kept from shared caches.
     pub cache: CachePolicy,
     /// Whether a response of this scope is a stream, so that its pin lasts for all of `max_age`.
@@ -35,6 +37,7 @@ impl ScopeSetting {
             .level(self.affinity)
             .assign(self.assign.clone())
             .on_gone(self.on_gone)
+            .on_step(self.on_step)
             .cache(self.cache)
             .streaming(self.streaming);
         match &self.restart_url {
@@ -79,6 +82,7 @@ fn everything() -> ScopeSetting {
         affinity: Level::default(),
         assign: AssignBy::default(),
         on_gone: OnGone::default(),
+        on_step: OnStep::default(),
         cache: CachePolicy::default(),
         streaming: false,
         restart_url: None,
@@ -97,6 +101,9 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     let on_gone = section
         .field("on_gone")
         .and_then(|field| field.word(&ON_GONE, &[]));
+    let on_step = section
+        .field("on_step")
+        .and_then(|field| field.word(&ON_STEP, &[]));
     let cache = section
         .field("cache")
         .and_then(|field| field.word(&CACHES, &[]));
@@ -104,9 +111,6 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     let restart = section
         .field("restart_url")
         .and_then(|field| field.parsed(PATH, absolute_path));
-    if let Some(field) = section.field("on_step") {
-        field.word(&[("keep", ())], &["reassign"]);
-    }
     if let Some(field) = section.field("propagate")
         && field.flag() == Some(true)
     {
@@ -118,6 +122,7 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
         affinity: affinity.unwrap_or_default(),
         assign: assign.unwrap_or_default(),
         on_gone: on_gone.unwrap_or_default(),
+        on_step: on_step.unwrap_or_default(),
         cache: cache.unwrap_or_default(),
         streaming: streaming.unwrap_or(false),
         restart_url: restart,
@@ -137,6 +142,7 @@ fn refuse_without_effect(section: &Section<'_>, scope: &ScopeSetting) {
     let without = [
         ("assign", scope.assign != AssignBy::Session),
         ("on_gone", scope.on_gone != OnGone::Move),
+        ("on_step", scope.on_step != OnStep::Keep),
         ("restart_url", scope.restart_url.is_some()),
         ("cache", !writes && scope.cache != CachePolicy::Private),
         ("streaming", !writes && scope.streaming),
@@ -223,6 +229,8 @@ pub(super) const LEVELS: [(&str, Level); 4] = [
 ];
 pub(super) const ON_GONE: [(&str, OnGone); 2] =
     [("move", OnGone::Move), ("strict", OnGone::Strict)];
+pub(super) const ON_STEP: [(&str, OnStep); 2] =
+    [("keep", OnStep::Keep), ("reassign", OnStep::Reassign)];
 pub(super) const CACHES: [(&str, CachePolicy); 2] = [
     ("private", CachePolicy::Private),
     ("keep", CachePolicy::Keep),

@@ -156,6 +156,8 @@ causes! {
     GroupDown => "group_down",
     /// The application let the session go while its group drained.
     Released => "released",
+    /// A changed weight drew the session anew.
+    Step => "step",
     /// The scope reads no pin.
     None => "none",
     /// The scope obeys a pin and writes none.
@@ -196,6 +198,7 @@ impl From<MoveCause> for Cause {
             MoveCause::Gone => Self::Gone,
             MoveCause::GroupDown => Self::GroupDown,
             MoveCause::Released => Self::Released,
+            MoveCause::Step => Self::Step,
         }
     }
 }

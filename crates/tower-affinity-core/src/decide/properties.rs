@@ -9,4 +9,5 @@
 mod bytes;
 mod moves;
 mod requests;
+mod steps;
 mod world;

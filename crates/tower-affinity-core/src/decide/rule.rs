@@ -5,12 +5,29 @@ use std::time::Duration;
 use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
 use crate::{
     Abort, AbortPolicy, DrawKey, GROUP_GRACE, Group, GroupId, GroupName, GroupRef, Level,
-    MoveCause, OnGone, Policy, Readiness, Ready, Revision, Rollout, SessionPin, State, Status,
-    draw,
+    MoveCause, OnGone, OnStep, Policy, Readiness, Ready, Revision, Rollout, SessionPin, State,
+    Status, draw,
 };
 
 /// How long an unknown group in a pin above our revision is waited for before it counts as gone.
 const BEHIND_BOUND: Duration = Duration::from_secs(10);
+
+/// The view of a session that is drawn anew: that its group has no ready endpoint for a moment is
+/// no reason to leave it.
+struct Here<'a> {
+    ready: &'a dyn Readiness,
+    group: &'a GroupName,
+}
+
+impl Readiness for Here<'_> {
+    fn of(&self, group: &GroupName) -> Ready {
+        if group == self.group {
+            Ready::Yes
+        } else {
+            self.ready.of(group)
+        }
+    }
+}
 
 /// The wish for a state of at least this revision.
 struct Behind(Revision);
@@ -117,6 +134,12 @@ impl Inputs<'_> {
             let to = self.rollout.stable_id();
             return Ok(self.moved(policy, pin, to, MoveCause::Released));
         }
+        if policy.on_step == OnStep::Reassign
+            && !waits
+            && let Some(to) = self.drawn_anew(pin, group)
+        {
+            return Ok(self.stepped(policy, pin, to));
+        }
         let cause = match group.state() {
             State::Draining { .. } => Cause::Draining,
             _ => Cause::Ok,
@@ -222,6 +245,31 @@ impl Inputs<'_> {
         let revision = self.rollout.revision();
         let pin = pin.moved(to.clone(), cause, revision, self.now, policy.lifetimes);
         self.with_pin(Kind::Moved, cause.into(), to, pin, true)
+    }
+
+    /// Where a changed weight draws the session of a pin; `None` if it has no say in it.
+    fn drawn_anew(&self, pin: &SessionPin, group: &Group) -> Option<GroupId> {
+        let drawn = !pin.placed && self.serving.is_none();
+        let stepped = pin.assigned < self.rollout.draw_revision();
+        if !drawn || !stepped || !matches!(group.state(), State::Active) {
+            return None;
+        }
+        let here = Here {
+            ready: self.ready,
+            group: group.name(),
+        };
+        let to = draw(self.salt, self.key_of(pin), self.rollout, &here)?;
+        Some(to.id().clone())
+    }
+
+    fn stepped(&self, policy: &Policy, pin: &SessionPin, to: GroupId) -> Decision {
+        let (revision, drawn) = (self.rollout.revision(), self.rollout.draw_revision());
+        let (kind, cause) = match pin.group.known() == Some(&to) {
+            true => (Kind::Pinned, Cause::Ok),
+            false => (Kind::Moved, Cause::Step),
+        };
+        let pin = pin.drawn_anew(to.clone(), drawn, revision, self.now, policy.lifetimes);
+        self.with_pin(kind, cause, to, pin, true)
     }
 
     fn with_pin(

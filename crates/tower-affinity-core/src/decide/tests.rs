@@ -9,5 +9,6 @@ mod lost;
 mod pins;
 mod release;
 mod serving;
+mod step;
 mod unpinned;
 mod words;

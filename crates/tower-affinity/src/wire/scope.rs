@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use http::HeaderName;
 use thiserror::Error;
-use tower_affinity_core::{Level, Lifetimes, OnGone, Policy};
+use tower_affinity_core::{Level, Lifetimes, OnGone, OnStep, Policy};
 
 /// A set of paths and what affinity means for their requests. The first scope that matches counts.
 ///
@@ -45,6 +45,13 @@ impl Scope {
     #[must_use]
     pub fn on_gone(mut self, on_gone: OnGone) -> Self {
         self.policy.on_gone = on_gone;
+        self
+    }
+
+    /// What a changed weight means for sessions; by default nothing.
+    #[must_use]
+    pub fn on_step(mut self, on_step: OnStep) -> Self {
+        self.policy.on_step = on_step;
         self
     }
 

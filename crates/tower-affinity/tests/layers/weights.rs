@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
-use tower_affinity::core::{AbortRequest, AlwaysReady, Clock, GroupName, Weight};
+use tower_affinity::core::{AbortRequest, AlwaysReady, Clock, GroupName, OnStep, Weight};
+use tower_affinity::wire::{AssignBy, PathPattern, Scope};
 use tower_affinity_testing::{HandClock, name, rollout, weight};
 
-use crate::support::{Browser, K1, Site};
+use crate::support::{Browser, K1, Seen, Site};
 
 fn site(shares: &[(&str, u64)]) -> Site {
     let clock = HandClock::at(Site::new().clock.now());
@@ -238,8 +239,7 @@ proptest! {
 fn raising_one_weight_draws_keys_only_to_that_group() {
     let scope = || {
         let user = "x-user".parse().unwrap();
-        let all = tower_affinity::wire::PathPattern::all();
-        tower_affinity::wire::Scope::new(all).assign(tower_affinity::wire::AssignBy::Header(user))
+        Scope::new(PathPattern::all()).assign(AssignBy::Header(user))
     };
     let clock = HandClock::at(Site::new().clock.now());
     let shares = [("A", 50), ("B", 30), ("C", 10)];
@@ -265,4 +265,43 @@ fn raising_one_weight_draws_keys_only_to_that_group() {
     let aborted = AbortRequest::default();
     site.change(|rollout, change| rollout.abort(&name("C"), &aborted, &AlwaysReady, change));
     assert!((0..200).all(|user| group(user) != "C"));
+}
+
+/// C035 (`reassign`).
+#[test]
+fn c035_a_scope_that_reassigns_draws_each_session_anew_once() {
+    let reassigns = Scope::new("/trial/*".parse().unwrap()).on_step(OnStep::Reassign);
+    let site = Site::with(|builder| {
+        let rest = Scope::new(PathPattern::all());
+        builder.scope(reassigns).scope(rest)
+    });
+    let mut browsers: Vec<Browser> = (0..300).map(|_| Browser::default()).collect();
+    let group = |seen: &Seen| seen.affinity().group().to_owned();
+    let before: Vec<String> = browsers.iter_mut().map(|b| group(&b.get(&site))).collect();
+    weigh(&site, &[("A", 60), ("B", 40)]);
+    let mut moved = 0;
+    for (browser, old) in browsers.iter_mut().zip(&before) {
+        let kept = browser.get(&site);
+        assert_eq!(group(&kept), *old, "another scope keeps");
+        let first = browser.ask(&site, "GET", "/trial/", &[]);
+        let (said, pin) = (first.said(), site.open(&first.cookie().expect("a new pin")));
+        assert_eq!((pin.assigned, pin.placed), (site.revision(), false));
+        let stays = said == format!("pinned/ok@{old}");
+        assert!(
+            stays || (old == "A" && said == "moved/step@B"),
+            "{old}: {said}"
+        );
+        moved += usize::from(!stays);
+        let told = first
+            .affinity()
+            .moved_from()
+            .map(|last| last.cause.as_str().to_owned());
+        assert_eq!(told.as_deref(), (!stays).then_some("step"));
+        for path in ["/trial/", "/"] {
+            let later = browser.ask(&site, "GET", path, &[]);
+            assert_eq!((group(&later), later.is_silent()), (group(&first), true));
+        }
+    }
+    // a third of A's 270 sessions, with a standard deviation of 8
+    assert!((60..=125).contains(&moved), "{moved} of 300 moved");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::{GroupState, KeySource, RollbackPolicy, ScopeSetting};
 use super::{EXAMPLE, MINIMAL, edited, settings};
-use tower_affinity::core::{Level, OnGone};
+use tower_affinity::core::{Level, OnGone, OnStep};
 use tower_affinity::wire::{AssignBy, CachePolicy};
 use tower_affinity::{Carrier, SameSite};
 
@@ -73,6 +73,7 @@ fn what_is_not_written_has_the_documented_default() {
         affinity,
         assign,
         on_gone,
+        on_step,
         cache,
         streaming,
         restart_url,
@@ -85,7 +86,7 @@ fn what_is_not_written_has_the_documented_default() {
         (assign, *cache, *streaming),
         (&AssignBy::Session, CachePolicy::Private, false)
     );
-    assert_eq!(*restart_url, None);
+    assert_eq!((*on_step, restart_url), (OnStep::Keep, &None));
 }
 
 #[test]

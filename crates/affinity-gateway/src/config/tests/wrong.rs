@@ -137,11 +137,6 @@ fn what_comes_in_a_later_version_is_never_ignored() {
             "scope[1].assign",
         ),
         (
-            "on_step   = \"keep\"",
-            "on_step = \"reassign\"",
-            "scope[1].on_step",
-        ),
-        (
             "propagate = false",
             "propagate = true",
             "scope[1].propagate",

@@ -127,6 +127,7 @@ fn a_setting_without_effect_is_refused() {
     for (level, setting, key) in [
         ("none", "assign = \"address\"", "assign"),
         ("follow", "on_gone = \"strict\"", "on_gone"),
+        ("connection", "on_step = \"reassign\"", "on_step"),
         ("connection", "restart_url = \"/a\"", "restart_url"),
         ("follow", "cache = \"keep\"", "cache"),
         ("none", "streaming = true", "streaming"),

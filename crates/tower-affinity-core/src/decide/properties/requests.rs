@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::world::{Held, World, any_absence, any_fault, shown};
 use crate::fixtures::history::{Step, any_weights};
 use crate::{
-    Absence, Cause, Cohort, GROUP_GRACE, GroupName, GroupRef, Kind, Level, OnGone, Readiness,
-    Ready, Shown, State, Status,
+    Absence, Cause, Cohort, GROUP_GRACE, GroupName, GroupRef, Kind, Level, OnGone, OnStep,
+    Readiness, Ready, Shown, State, Status,
 };
 
 /// Whether a group is lost here, judged apart from the rule.
@@ -32,7 +32,7 @@ proptest! {
     fn i1_a_valid_pin_to_a_serving_group_that_is_not_lost_is_obeyed(
         world in World::any(), held in Held::any()
     ) {
-        let world = world.at_level(Level::Group);
+        let world = world.at_level(Level::Group).on_step(OnStep::Keep);
         let pin = held.in_world(&world);
         let Some(id) = pin.group.known().cloned() else { return Ok(()) };
         let serves = matches!(world.rollout.status(&id), Status::Serving(_));
@@ -83,7 +83,8 @@ proptest! {
             let last = decision.moved_from().unwrap();
             prop_assert!(decision.issue);
             prop_assert_ne!(last.from.known(), decision.group.as_ref(), "moved to where it was");
-            prop_assert_eq!(decision.cohort, Cohort::Moved);
+            let stepped = last.cause.as_str() == "step";
+            prop_assert!(stepped || decision.cohort == Cohort::Moved);
         }
     }
 
@@ -110,7 +111,7 @@ proptest! {
     ) {
         // a weight can make a draining group active again, and its sessions then stay
         let held = held.released(false);
-        let world = world.at_level(Level::Group).all_ready();
+        let world = world.at_level(Level::Group).on_step(OnStep::Keep).all_ready();
         let shown = shown(held.in_world(&world));
         let before = world.decision(&shown);
         let step = Step { verb, wait: 0, down: None };
@@ -161,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn a_strict_scope_moves_nobody_but_for_an_abort_or_when_let_go(world in World::any(), held in Held::any()) {
+    fn a_strict_scope_moves_nobody_but_for_an_abort_a_step_or_when_let_go(world in World::any(), held in Held::any()) {
         let mut world = world.at_level(Level::Group);
         world.policy.on_gone = OnGone::Strict;
         let decision = world.decision(&shown(held.in_world(&world)));
@@ -170,6 +171,7 @@ proptest! {
             let GroupRef::Known(from) = &last.from else { panic!("an unknown group was left") };
             match last.cause.as_str() {
                 "aborted" => prop_assert!(world.rollout.is_aborted(from, world.now)),
+                "step" => prop_assert_eq!(world.policy.on_step, OnStep::Reassign),
                 "released" => prop_assert!(held.is_released()),
                 other => prop_assert!(false, "{} is no reason to move", other),
             }

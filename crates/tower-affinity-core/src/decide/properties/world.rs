@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use crate::fixtures::history::{NAMES, Reached, any_verb, group, play, play_four, steps};
 use crate::fixtures::{View, lifetimes, salt, session};
 use crate::{
-    Absence, Decision, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, Newer, OnGone, Outcome,
-    Policy, Presented, Revision, Rollout, SessionPin, Shown, Timestamp, decide,
+    Absence, Decision, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, Newer, OnGone, OnStep,
+    Outcome, Policy, Presented, Revision, Rollout, SessionPin, Shown, Timestamp, decide,
 };
 
 /// What a replica is and what a client asks it.
@@ -59,11 +59,13 @@ impl World {
             1 => steps(any_verb(), 16, 1800).prop_map(|steps| play(&steps).pop().unwrap()),
             2 => steps(any_verb(), 12, 1800).prop_map(|steps| play_four(&steps).pop().unwrap()),
         ];
-        let policy = (any_level(), any::<bool>()).prop_map(|(level, strict)| Policy {
-            level,
-            on_gone: if strict { OnGone::Strict } else { OnGone::Move },
-            lifetimes: lifetimes(),
-        });
+        let policy =
+            (any_level(), any::<(bool, bool)>()).prop_map(|(level, (strict, keep))| Policy {
+                level,
+                on_gone: if strict { OnGone::Strict } else { OnGone::Move },
+                on_step: if keep { OnStep::Keep } else { OnStep::Reassign },
+                lifetimes: lifetimes(),
+            });
         let down = prop::collection::vec(0..NAMES, 0..3);
         (rollout, policy, down, 0..30_u64, any::<u128>(), 0..1000_u64).prop_map(
             |(Reached { rollout, now }, policy, down, down_for, fresh, later)| Self {
@@ -79,6 +81,11 @@ impl World {
 
     pub(super) fn at_level(mut self, level: Level) -> Self {
         self.policy.level = level;
+        self
+    }
+
+    pub(super) fn on_step(mut self, on_step: OnStep) -> Self {
+        self.policy.on_step = on_step;
         self
     }
 

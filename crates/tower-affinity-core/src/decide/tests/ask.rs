@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::fixtures::{View, after, at, drawn_to, id, lifetimes, name, salt, session};
 use crate::{
     AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
-    GroupRef, Inputs, Level, NewGroup, Newer, OnGone, Outcome, Policy, Presented, Revision,
+    GroupRef, Inputs, Level, NewGroup, Newer, OnGone, OnStep, Outcome, Policy, Presented, Revision,
     Rollout, SessionId, SessionPin, Shown, Timestamp, decide,
 };
 
@@ -108,6 +108,11 @@ impl Ask {
 
     pub(super) fn strict(mut self) -> Self {
         self.policy.as_mut().unwrap().on_gone = OnGone::Strict;
+        self
+    }
+
+    pub(super) fn reassign(mut self) -> Self {
+        self.policy.as_mut().unwrap().on_step = OnStep::Reassign;
         self
     }
 
