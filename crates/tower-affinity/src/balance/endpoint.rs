@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
+use super::rest::Rest;
+
 /// One address of a group. Its counters and states are kept for as long as the address stays in
 /// the group's list.
 #[derive(Debug)]
@@ -10,6 +12,7 @@ pub struct Endpoint {
     address: SocketAddr,
     in_flight: AtomicUsize,
     reports: [AtomicU8; Source::COUNT],
+    rest: Rest,
 }
 
 /// What an endpoint can be used for; the greater, the worse.
@@ -42,6 +45,7 @@ impl Endpoint {
             address,
             in_flight: AtomicUsize::new(0),
             reports: Default::default(),
+            rest: Rest::default(),
         }
     }
 
@@ -80,6 +84,10 @@ impl Endpoint {
         if let Some(report) = self.reports.get(source as usize) {
             report.store(state as u8, Ordering::Relaxed);
         }
+    }
+
+    pub(super) fn rest(&self) -> &Rest {
+        &self.rest
     }
 
     pub(super) fn enter(&self) {

@@ -10,10 +10,12 @@ use tower_service::Service;
 
 use super::body::BalanceBody;
 use super::error::{Error, Unserved};
+use super::groups::Groups;
 use super::lease::Lease;
 use crate::BoxError;
 use crate::assign::MISDIRECTED;
 use crate::record::Recorder;
+use crate::respond::UpstreamFault;
 
 pin_project! {
     /// Waits until the endpoint's service is ready, calls it, and ties the lease to the answer.
@@ -42,6 +44,7 @@ pin_project! {
 
 struct Placed {
     lease: Lease,
+    groups: Groups,
     recorder: Recorder,
 }
 
@@ -49,12 +52,22 @@ impl<S, B> ResponseFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    pub(super) fn new(service: S, request: Request<B>, lease: Lease, recorder: Recorder) -> Self {
+    pub(super) fn new(
+        service: S,
+        request: Request<B>,
+        lease: Lease,
+        groups: Groups,
+        recorder: Recorder,
+    ) -> Self {
         Self {
             state: State::Waiting {
                 service,
                 request,
-                placed: Placed { lease, recorder },
+                placed: Placed {
+                    lease,
+                    groups,
+                    recorder,
+                },
             },
         }
     }
@@ -85,13 +98,15 @@ where
                     }
                 }
                 StateProj::Called { answer, .. } => {
-                    let answer =
-                        ready!(answer.poll(cx)).map_err(|error| Error::Endpoint(error.into()));
+                    let answer = ready!(answer.poll(cx));
                     let StateReplace::Called { placed, .. } = state.project_replace(State::Done)
                     else {
                         panic!("the state that was just polled has changed");
                     };
-                    return Poll::Ready(answer.and_then(|response| placed.settle(response)));
+                    return Poll::Ready(match answer {
+                        Ok(response) => placed.settle(response),
+                        Err(error) => Err(placed.failed(error.into())),
+                    });
                 }
                 StateProj::Unserved { .. } | StateProj::Done => {}
             }
@@ -116,7 +131,20 @@ where
 }
 
 impl Placed {
+    fn failed(&self, error: BoxError) -> Error {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error);
+        while let Some(error) = cause {
+            if error.downcast_ref() == Some(&UpstreamFault::Connect) {
+                self.groups.unreached(&self.lease);
+                break;
+            }
+            cause = error.source();
+        }
+        Error::Endpoint(error)
+    }
+
     fn settle<R>(self, mut response: Response<R>) -> Result<Response<BalanceBody<R>>, Error> {
+        Groups::reached(&self.lease);
         if response.status() == StatusCode::MISDIRECTED_REQUEST
             && response.headers().contains_key(MISDIRECTED)
         {

@@ -1,7 +1,7 @@
 //! One group as the balancer sees it: a list of endpoints, and what outlives every list.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use tower_affinity_core::Timestamp;
 
@@ -24,6 +24,7 @@ pub(super) struct Load {
     limit: AtomicUsize,
     /// Since when no endpoint is ready, in milliseconds; `READY` while one is.
     idle_since: AtomicU64,
+    judged: AtomicBool,
 }
 
 const NO_LIMIT: usize = usize::MAX;
@@ -55,6 +56,7 @@ impl Load {
             in_flight: AtomicUsize::new(0),
             limit: AtomicUsize::new(NO_LIMIT),
             idle_since: AtomicU64::new(now.as_millis()),
+            judged: AtomicBool::new(true),
         }
     }
 
@@ -70,6 +72,14 @@ impl Load {
         } else if self.idle_since().is_none() {
             self.idle_since.store(now.as_millis(), Ordering::Release);
         }
+    }
+
+    pub(super) fn is_judged(&self) -> bool {
+        self.judged.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_judged(&self, judged: bool) {
+        self.judged.store(judged, Ordering::Relaxed);
     }
 
     pub(super) fn in_flight(&self) -> usize {

@@ -167,12 +167,47 @@ impl Groups {
         streams.iter().filter(|stream| stream.cut()).count()
     }
 
+    /// Whether `group` counts when it is judged if checks fail too widely to be believed; by
+    /// default it does. One that is not meant to serve, such as an aborted one, must not.
+    pub fn judge(&self, group: &GroupName, counts: bool) {
+        if let Some(group) = self.0.table.load().get(group) {
+            group.load.set_judged(counts);
+        }
+    }
+
+    /// The view in which only a group with a healthy endpoint is ready, however many are not: for
+    /// who is about to send a group's sessions somewhere.
+    #[must_use]
+    pub fn healthy(&self) -> Healthy {
+        Healthy(self.clone())
+    }
+
+    /// An endpoint could not be reached.
+    pub(super) fn unreached(&self, lease: &Lease) {
+        if let Some(rest) = lease.endpoint().rest().begin(self.0.clock.now()) {
+            let address = lease.endpoint().address();
+            tracing::warn!(group = %lease.group(), %address, ?rest, "endpoint cannot be reached");
+        }
+    }
+
+    /// An endpoint has answered.
+    pub(super) fn reached(lease: &Lease) {
+        if lease.endpoint().rest().end() {
+            let address = lease.endpoint().address();
+            tracing::info!(group = %lease.group(), %address, "endpoint is reached again");
+        }
+    }
+
     /// A place at an endpoint of `id`.
     pub(crate) fn acquire(&self, id: &GroupId) -> Result<Lease, Unserved> {
         let name = id.name();
         let table = self.0.table.load();
         let endpoint = table.get(name).and_then(|group| {
-            let endpoint = pick(&group.endpoints, || are_checks_doubtful(&table))?;
+            let endpoint = pick(
+                &group.endpoints,
+                || are_checks_doubtful(&table),
+                || self.0.clock.now(),
+            )?;
             Some((group, endpoint))
         });
         let Some((group, endpoint)) = endpoint else {
@@ -228,6 +263,21 @@ impl Readiness for Groups {
     }
 }
 
+/// See [`Groups::healthy`].
+#[derive(Clone, Debug)]
+pub struct Healthy(Groups);
+
+impl Readiness for Healthy {
+    fn of(&self, group: &GroupName) -> Ready {
+        let shared = &self.0.0;
+        let table = shared.table.load();
+        let since = table
+            .get(group)
+            .map_or(Some(shared.start), |group| group.load.idle_since());
+        since.map_or(Ready::Yes, |since| Ready::No { since })
+    }
+}
+
 impl Default for Groups {
     fn default() -> Self {
         Self::new(SystemClock::new())
@@ -243,7 +293,8 @@ impl std::fmt::Debug for Groups {
 /// Whether more than half of the groups are without a healthy endpoint: then it is the checks, or
 /// us, and not the groups.
 fn are_checks_doubtful(table: &Table) -> bool {
-    let usable = table.values().filter(|group| group.is_usable()).count();
-    let failing = table.values().filter(|group| group.is_failing()).count();
+    let judged = || table.values().filter(|group| group.load.is_judged());
+    let usable = judged().filter(|group| group.is_usable()).count();
+    let failing = judged().filter(|group| group.is_failing()).count();
     failing * 2 > usable
 }

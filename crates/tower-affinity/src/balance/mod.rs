@@ -15,6 +15,10 @@
 //! healthy endpoint is tried only while more than half of all groups are so; else it has no ready
 //! endpoint.
 //!
+//! An endpoint that could not be reached (the leaf says
+//! [`UpstreamFault::Connect`](crate::respond::UpstreamFault)) rests for a second, longer after each
+//! further failure, while its group has others.
+//!
 //! Alone, without an [`AssignLayer`](crate::AssignLayer) outside, every request fails with
 //! [`Unserved::NoDecision`].
 //!
@@ -70,6 +74,7 @@ mod groups;
 mod lease;
 mod open;
 mod pick;
+mod rest;
 mod service;
 mod switch;
 #[cfg(test)]
@@ -81,7 +86,7 @@ pub use self::cut::{Cut, StreamCut};
 pub use self::endpoint::{Endpoint, EndpointState, Source};
 pub use self::error::{Error, Unserved};
 pub use self::future::ResponseFuture;
-pub use self::groups::{Groups, Update};
+pub use self::groups::{Groups, Healthy, Update};
 pub use self::lease::Lease;
 pub use self::open::OpenStream;
 pub use self::service::GroupBalance;

@@ -2,24 +2,40 @@
 
 use std::sync::Arc;
 
+use tower_affinity_core::Timestamp;
+
 use super::endpoint::{Endpoint, EndpointState};
 
 /// The less busy one of two that are drawn from the ready endpoints; `None` if none can be used.
 ///
 /// Below half healthy, health is ignored. If none is healthy, `doubtful` says whether to ignore
-/// that as well.
+/// that as well. Of those that are left, one that could not be reached last rests while there are
+/// others; `now` is asked only if there is such a one.
 pub(super) fn pick(
     endpoints: &[Arc<Endpoint>],
     doubtful: impl FnOnce() -> bool,
+    now: impl FnOnce() -> Timestamp,
 ) -> Option<&Arc<Endpoint>> {
     let ready = endpoints.iter().filter(|e| is_ready(e)).count();
     let usable = endpoints.iter().filter(|e| e.is_usable()).count();
     let panics = ready * 2 < usable && (ready > 0 || doubtful());
-    if panics {
-        less_busy(usable, || endpoints.iter().filter(|e| e.is_usable()))
-    } else {
-        less_busy(ready, || endpoints.iter().filter(|e| is_ready(e)))
+    let may = |endpoint: &Endpoint| {
+        if panics {
+            endpoint.is_usable()
+        } else {
+            is_ready(endpoint)
+        }
+    };
+    if endpoints.iter().any(|endpoint| endpoint.rest().may_be_on()) {
+        let now = now();
+        let rested = |endpoint: &Endpoint| may(endpoint) && !endpoint.rest().is_on(now);
+        let count = endpoints.iter().filter(|e| rested(e)).count();
+        if count > 0 {
+            return less_busy(count, || endpoints.iter().filter(|e| rested(e)));
+        }
     }
+    let count = if panics { usable } else { ready };
+    less_busy(count, || endpoints.iter().filter(|e| may(e)))
 }
 
 fn is_ready(endpoint: &Endpoint) -> bool {

@@ -66,7 +66,8 @@ where
             Ok(lease) => {
                 request.extensions_mut().insert(lease.clone());
                 let service = self.connect.connect(lease.endpoint());
-                ResponseFuture::new(service, request, lease, self.recorder.clone())
+                let (groups, recorder) = (self.groups.clone(), self.recorder.clone());
+                ResponseFuture::new(service, request, lease, groups, recorder)
             }
             Err(unserved) => ResponseFuture::unserved(unserved),
         }

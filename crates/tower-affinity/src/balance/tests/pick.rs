@@ -1,15 +1,17 @@
 //! Which endpoint is picked.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use proptest::prelude::*;
-use tower_affinity_testing::{id, name};
+use tower_affinity_core::{Readiness, Ready, Timestamp};
+use tower_affinity_testing::{HandClock, START, id, name};
 
 use super::super::endpoint::{Endpoint, EndpointState, Source};
 use super::super::pick::pick;
-use super::super::{Lease, Unserved};
+use super::super::{Groups, Lease, Unserved};
 use super::{address, draining, groups, healthy, unhealthy};
 
 #[test]
@@ -77,7 +79,7 @@ fn below_half_healthy_health_is_ignored_inside_the_group() {
     let picked = |group: &str| {
         let leases = (0..200).map(|_| groups.acquire(&id(group)).unwrap());
         let ports = leases.map(|lease| lease.endpoint().address().port() - 7000);
-        ports.collect::<std::collections::BTreeSet<_>>()
+        ports.collect::<BTreeSet<_>>()
     };
     for endpoint in [0, 1] {
         unhealthy(&groups, "a", endpoint);
@@ -117,6 +119,67 @@ fn groups_that_fail_together_are_tried() {
     }
 }
 
+#[test]
+fn a_group_that_is_not_judged_does_not_make_checks_doubtful() {
+    let groups = groups(&[("a", 1), ("b", 1), ("gone", 1)]);
+    unhealthy(&groups, "a", 0);
+    unhealthy(&groups, "gone", 2);
+    assert!(groups.acquire(&id("a")).is_ok(), "two of three fail");
+    groups.judge(&name("gone"), false);
+    assert!(groups.acquire(&id("a")).is_err(), "one of two fails");
+    assert!(groups.acquire(&id("b")).is_ok());
+}
+
+#[test]
+fn the_healthy_view_believes_the_checks_however_many_fail() {
+    let groups = groups(&[("a", 1), ("b", 1)]);
+    unhealthy(&groups, "a", 0);
+    unhealthy(&groups, "b", 1);
+    assert_eq!(groups.of(&name("a")), Ready::Yes, "tried all the same");
+    assert!(matches!(groups.healthy().of(&name("a")), Ready::No { .. }));
+    healthy(&groups, "a", 0);
+    assert_eq!(groups.healthy().of(&name("a")), Ready::Yes);
+}
+
+#[test]
+fn what_could_not_be_reached_rests_while_there_are_others() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    groups.update(&name("a"), [address(0), address(1), address(2)]);
+    let picked = || -> BTreeSet<u16> {
+        let leases = (0..200).map(|_| groups.acquire(&id("a")).unwrap());
+        leases
+            .map(|lease| lease.endpoint().address().port() - 7000)
+            .collect()
+    };
+    let unreached = |port: u16| loop {
+        let lease = groups.acquire(&id("a")).unwrap();
+        if lease.endpoint().address() == address(port) {
+            return groups.unreached(&lease);
+        }
+    };
+    unreached(0);
+    assert_eq!(picked(), [1, 2].into());
+    // also where too few are healthy for health to be believed
+    for port in [1, 2] {
+        unhealthy(&groups, "a", port);
+    }
+    assert_eq!(
+        picked(),
+        [1, 2].into(),
+        "what could not be reached is tried"
+    );
+    unreached(1);
+    unreached(2);
+    assert_eq!(
+        picked(),
+        [0, 1, 2].into(),
+        "with no other left all are tried"
+    );
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(picked(), [0, 1, 2].into(), "the rest is over");
+}
+
 fn state() -> impl Strategy<Value = (EndpointState, EndpointState)> {
     use EndpointState::{Draining, Ready, Unhealthy};
     (
@@ -142,7 +205,7 @@ proptest! {
         }
         let usable = endpoints.iter().filter(|e| e.is_usable()).count();
         let ready = endpoints.iter().filter(|e| e.state() == EndpointState::Ready).count();
-        match pick(&endpoints, || doubtful) {
+        match pick(&endpoints, || doubtful, || panic!("nothing rests")) {
             Some(picked) => {
                 prop_assert!(picked.is_usable(), "a draining one was picked");
                 if ready * 2 >= usable {
