@@ -161,7 +161,7 @@ async fn a_state_file_that_is_replaced_changes_nothing_that_runs() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_kept_is_not_made() {
+async fn a_change_that_cannot_be_kept_is_not_made_unless_it_is_an_abort() {
     let site = Site::start().await;
     site.weights(1, 1).await;
     let before = site.admin().rollout().await;
@@ -169,7 +169,7 @@ async fn a_change_that_cannot_be_kept_is_not_made() {
     let path = site.dir.path().join("gateway-state.json");
     fs::remove_file(&path).unwrap();
     fs::create_dir_all(path.join("x")).unwrap();
-    let told = site.admin().verb(B, "abort", &json!({})).await;
+    let told = site.admin().weights(&json!({ A: 7 })).await;
     assert!(
         told.status.is_server_error(),
         "{} {}",
@@ -181,4 +181,9 @@ async fn a_change_that_cannot_be_kept_is_not_made() {
         before,
         "a change was shown that is not kept"
     );
+    // but a full disk keeps no bad commit in service
+    let told = site.admin().verb(B, "abort", &json!({})).await;
+    told.accepted();
+    assert_eq!(told.json()["held"], "replica", "it is said to be kept");
+    assert_eq!(site.admin().group(B).await["state"], "aborted");
 }

@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     TimedOut = 3,
     /// A rule forbids it.
     Refused = 4,
+    /// It was done, on the asked replica only.
+    HereOnly = 5,
 }
 
 /// A problem as the admin side describes it (RFC 9457); our own have the same form.

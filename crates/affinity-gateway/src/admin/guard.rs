@@ -65,7 +65,14 @@ impl Guard {
 pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     match guard.admit(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => {
+            tracing::warn!(
+                status = problem.status,
+                reason = problem.kind,
+                "admin call denied"
+            );
+            problem.into_response()
+        }
     }
 }
 

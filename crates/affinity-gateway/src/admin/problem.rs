@@ -92,6 +92,8 @@ impl From<ControlError> for Problem {
         let detail = with_causes(&error);
         match &error {
             ControlError::Refused(refusal) => Self::refused(refusal.can_be_forced()),
+            ControlError::EndpointTaken { .. } => Self::refused(false),
+            ControlError::Within(_) => Self::bad_request(""),
             ControlError::Stale { .. } => Self::new(
                 StatusCode::PRECONDITION_FAILED,
                 "stale-revision",

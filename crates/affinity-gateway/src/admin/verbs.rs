@@ -54,7 +54,7 @@ enum Policy {
 struct Accepted {
     before: u64,
     revision: u64,
-    /// The state is held by every replica: there is one.
+    /// `all`, or `replica` for an abort that is in force here and could not be kept.
     held: &'static str,
     changed: bool,
     rollout: RolloutView,
@@ -93,7 +93,7 @@ pub(super) async fn register(
         weight: number,
     } = body?.0;
     let group = name(&group)?;
-    endpoints::check(&options, &group, &endpoints)?;
+    endpoints::check(&options, &endpoints)?;
     let verb = Verb::Register {
         group,
         endpoints,
@@ -220,7 +220,7 @@ async fn run(
     let accepted = Accepted {
         before,
         revision,
-        held: "all",
+        held: if changed.is_kept { "all" } else { "replica" },
         changed: before != revision,
         rollout: RolloutView::of(&options.control, &changed.after),
     };

@@ -176,7 +176,7 @@ fn with_state(
                 policy: Some(policy),
                 force: false,
             };
-            rollout.abort(name, &request, terms.groups, change)
+            rollout.abort(name, &request, &terms.groups.healthy(), change)
         }
         (Word::Staged | Word::Draining | Word::Aborted, GroupState::Retired) => {
             retire(&rollout, name, false, terms)

@@ -1,7 +1,9 @@
 //! Why a change was not made.
 
+use std::net::SocketAddr;
+
 use thiserror::Error;
-use tower_affinity::core::{KeyError, Refusal, Revision, RolloutError};
+use tower_affinity::core::{GroupName, KeyError, Refusal, Revision, RolloutError};
 
 use super::edit::EditError;
 use super::store::StoreError;
@@ -21,6 +23,17 @@ pub enum ControlError {
         /// The present one.
         now: Revision,
     },
+    /// An endpoint belongs to another group.
+    #[error("{address} is an endpoint of group {group} already; retire that one first")]
+    EndpointTaken {
+        /// The endpoint.
+        address: SocketAddr,
+        /// The group that has it.
+        group: GroupName,
+    },
+    /// A deadline without sessions that stay until it.
+    #[error("within is the deadline of the policy stay, and the policy is {0}")]
+    Within(&'static str),
     /// An edit of the configuration is forbidden.
     #[error(transparent)]
     Edit(#[from] EditError),

@@ -17,9 +17,10 @@ use super::error::ControlError;
 use super::expiries::KeptExpiries;
 use super::first::first_rollout;
 use super::keys::rotated;
-use super::publish::publish_endpoints;
+use super::publish::{claimed_twice, publish_endpoints};
 use super::store::{Kept, StateFile, StoreError};
 use super::verb::{Request, Terms, Verb};
+use crate::causes::with_causes;
 use crate::config::{RollbackPolicy, Settings};
 
 /// The control plane of one gateway. Clones share it.
@@ -73,6 +74,9 @@ pub struct Changed {
     pub before: Arc<Rollout>,
     /// The state since; the same one if the change altered nothing.
     pub after: Arc<Rollout>,
+    /// Whether it is on the disk. An abort is made even if it cannot be kept; the next change
+    /// that can be kept keeps it too.
+    pub is_kept: bool,
 }
 
 impl Control {
@@ -243,19 +247,39 @@ impl Control {
     /// # Errors
     ///
     /// If a rule forbids it, the state is not the one that was seen, or it cannot be kept. Then
-    /// nothing has changed.
+    /// nothing has changed. An abort is made even if it cannot be kept.
     pub fn change(&self, request: &Request) -> Result<Changed, ControlError> {
+        let (who, verb, what) = (&request.who, request.verb.name(), &request.verb);
+        let changed = self.try_change(request);
+        match &changed {
+            Ok(Changed { before, after, .. }) => {
+                let (before, after) = (before.revision().0, after.revision().0);
+                tracing::info!(
+                    target: "affinity::audit", %who, verb, ?what, before, after, "rollout changed"
+                );
+            }
+            Err(error) => {
+                let why = with_causes(error);
+                tracing::warn!(target: "affinity::audit", %who, verb, ?what, why, "refused");
+            }
+        }
+        changed
+    }
+
+    fn try_change(&self, request: &Request) -> Result<Changed, ControlError> {
         let mut live = self.live();
         let before = self.0.rollouts.current();
+        let is_abort = matches!(request.verb, Verb::Abort { .. });
         if let Some(expected) = request.if_match
             && expected != before.revision()
-            && !matches!(request.verb, Verb::Abort { .. })
+            && !is_abort
         {
             return Err(ControlError::Stale {
                 expected,
                 now: before.revision(),
             });
         }
+        request.verb.check(live.policy)?;
         let mut kept = live.kept.clone();
         if let Verb::Register {
             group, endpoints, ..
@@ -263,22 +287,26 @@ impl Control {
         {
             kept.endpoints.insert(group.to_string(), endpoints.clone());
         }
-        let after = self.publish(&mut live, kept, |rollout, terms| {
-            request
-                .verb
-                .apply(rollout, terms)
-                .map_err(ControlError::from)
+        let mut is_kept = true;
+        let keep = |saved: Result<(), StoreError>| match saved {
+            // a full disk must not keep a bad commit in service
+            Err(error) if is_abort => {
+                let error = with_causes(&error);
+                tracing::error!(%error, "the abort is in force but not kept: a restart forgets it");
+                is_kept = false;
+                Ok(())
+            }
+            saved => saved,
+        };
+        let after = self.publish(&mut live, kept, keep, |rollout, terms| {
+            let next = request.verb.apply(rollout, terms);
+            next.map_err(ControlError::from)
         })?;
-        tracing::info!(
-            target: "affinity::audit",
-            who = %request.who,
-            verb = request.verb.name(),
-            what = ?request.verb,
-            before = before.revision().0,
-            after = after.revision().0,
-            "rollout changed"
-        );
-        Ok(Changed { before, after })
+        Ok(Changed {
+            before,
+            after,
+            is_kept,
+        })
     }
 
     /// Applies an edited configuration as one change, or nothing of it.
@@ -322,9 +350,12 @@ impl Control {
             streams: settings.rollback.streams,
             limits: limits.collect(),
         };
-        let after = self.publish(&mut next, kept, |rollout, terms| {
-            Ok(edited(rollout, &last, &settings.groups, terms)?)
-        })?;
+        let after = self.publish(
+            &mut next,
+            kept,
+            |saved| saved,
+            |rollout, terms| Ok(edited(rollout, &last, &settings.groups, terms)?),
+        )?;
         *live = next;
         if after.revision() != before.revision() {
             tracing::info!(
@@ -336,7 +367,11 @@ impl Control {
                 "rollout changed"
             );
         }
-        Ok(Changed { before, after })
+        Ok(Changed {
+            before,
+            after,
+            is_kept: true,
+        })
     }
 
     /// Decides the next state, keeps it, and publishes endpoints before groups, so that no group
@@ -345,6 +380,7 @@ impl Control {
         &self,
         live: &mut Live,
         mut kept: Kept,
+        kept_on_disk: impl FnOnce(Result<(), StoreError>) -> Result<(), StoreError>,
         change: impl FnOnce(&Rollout, &Terms<'_>) -> Result<Rollout, ControlError>,
     ) -> Result<Arc<Rollout>, ControlError> {
         let plane = &*self.0;
@@ -368,8 +404,11 @@ impl Control {
             kept.endpoints
                 .retain(|name, _| next.groups().iter().any(|g| g.name().as_str() == name));
             kept.rollout = next.clone();
+            if let Some((address, group)) = claimed_twice(&next, &kept.endpoints) {
+                return Err(ControlError::EndpointTaken { address, group });
+            }
             kept.expiries = KeptExpiries::so_far(&plane.expiries);
-            plane.file.save(&kept)?;
+            kept_on_disk(plane.file.save(&kept))?;
             plane.expiries.retain(&next);
             publish_endpoints(&plane.groups, &next, &kept.endpoints, &live.limits);
             live.kept = kept;

@@ -1,10 +1,10 @@
 //! Gives the balancer the endpoints of all groups that have some.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
 
 use tower_affinity::balance::Groups;
-use tower_affinity::core::{Rollout, State};
+use tower_affinity::core::{GroupName, Rollout, State};
 
 pub(super) fn publish_endpoints(
     groups: &Groups,
@@ -22,6 +22,8 @@ pub(super) fn publish_endpoints(
                 } else {
                     groups.update(name, addresses.iter().copied());
                 }
+                let serves = matches!(group.state(), State::Active | State::Draining { .. });
+                groups.judge(name, serves);
                 groups.limit(name, limits.get(name.as_str()).map(|limit| *limit as usize));
             }
             _ => {
@@ -34,4 +36,27 @@ pub(super) fn publish_endpoints(
             groups.remove(&name);
         }
     }
+}
+
+/// An address that two groups claim: its sessions would see two commits. Aborted and retired groups
+/// have left theirs to whoever comes next.
+pub(super) fn claimed_twice(
+    rollout: &Rollout,
+    endpoints: &BTreeMap<String, Vec<SocketAddr>>,
+) -> Option<(SocketAddr, GroupName)> {
+    let mut claimed: HashMap<(IpAddr, u16), &GroupName> = HashMap::new();
+    for group in rollout.groups() {
+        if matches!(group.state(), State::Aborted(_) | State::Retired { .. }) {
+            continue;
+        }
+        for address in endpoints.get(group.name().as_str()).into_iter().flatten() {
+            // one place has two spellings: 127.0.0.1 and ::ffff:127.0.0.1
+            let place = (address.ip().to_canonical(), address.port());
+            match claimed.insert(place, group.name()) {
+                Some(other) if other != group.name() => return Some((*address, other.clone())),
+                _ => {}
+            }
+        }
+    }
+    None
 }

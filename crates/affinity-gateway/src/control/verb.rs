@@ -10,6 +10,7 @@ use tower_affinity::core::{
 use tower_affinity::{Expiries, Groups};
 
 use super::drained::retire;
+use super::error::ControlError;
 use crate::config::RollbackPolicy;
 
 /// One change of the rollout.
@@ -97,6 +98,22 @@ impl Verb {
         }
     }
 
+    /// What makes no sense whatever the rollout is; `policy` is what an abort does by default.
+    pub(super) fn check(&self, policy: RollbackPolicy) -> Result<(), ControlError> {
+        match self {
+            Self::Abort {
+                policy: named,
+                within: Some(_),
+                ..
+            } => match named.unwrap_or(policy) {
+                RollbackPolicy::Stay => Ok(()),
+                RollbackPolicy::Move => Err(ControlError::Within("move")),
+                RollbackPolicy::End => Err(ControlError::Within("end")),
+            },
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn apply(&self, rollout: &Rollout, terms: &Terms<'_>) -> Result<Rollout, Refusal> {
         let change = terms.change;
         match self {
@@ -127,7 +144,8 @@ impl Verb {
                     policy,
                     force: *force,
                 };
-                rollout.abort(group, &request, terms.groups, change)
+                // who is sent somewhere must arrive: the checks are believed here
+                rollout.abort(group, &request, &terms.groups.healthy(), change)
             }
             Self::Restore(group) => rollout.restore(group, change),
             Self::Retire { group, force } => retire(rollout, group, *force, terms),

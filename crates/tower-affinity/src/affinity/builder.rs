@@ -188,11 +188,15 @@ impl AffinityBuilder {
             .former_cookies(self.former_cookies)
             .clock(Arc::clone(&clock))
             .recorder(self.recorder.clone());
+        let known = rollouts.current();
         let mut assign = AssignLayer::new(rollouts, codec)?
             .clock(clock)
             .recorder(self.recorder.clone())
             .expiries(self.expiries);
         if let Some(group) = self.serving {
+            if known.group(&group).is_none() {
+                tracing::warn!(%group, "this process serves a group that the rollout does not know");
+            }
             assign = assign.serving(group);
         }
         if let Some(ready) = self.readiness {

@@ -17,7 +17,7 @@ use clap::Args;
 use self::verb::Verb;
 use crate::{
     admin::{Admin, Call},
-    exit::{Failure, conclude},
+    exit::{Exit, Failure, conclude},
     output::say,
 };
 
@@ -46,12 +46,20 @@ impl Rollout {
         let look = Call::get("/v1/rollout");
         let call = change.as_ref().map_or(&look, |change| &change.call);
         let answer = self.admin.ask(call)?;
+        let is_change = change.is_some();
         let text = match change {
             _ if self.json => answer.text().to_owned(),
             None => show::table(&answer.read()?),
             Some(change) => told::changed(change.group.as_ref(), &answer.read()?),
         };
-        Ok(say(&text)?)
+        say(&text)?;
+        if is_change && answer.read::<view::Held>()?.is_here_only() {
+            let detail = "the change is in force on the asked replica and not kept on its disk";
+            return Err(Failure::new(Exit::HereOnly, "not-kept", detail).advice(
+                "a restart of it would forget the change: mend its state file's directory",
+            ));
+        }
+        Ok(())
     }
 }
 

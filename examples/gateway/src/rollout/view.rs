@@ -129,3 +129,17 @@ impl AbortView {
         note
     }
 }
+
+/// Where a change is held.
+#[derive(Debug, Deserialize)]
+pub(super) struct Held {
+    #[serde(default)]
+    held: String,
+}
+
+impl Held {
+    /// Whether only the asked replica has it.
+    pub(super) fn is_here_only(&self) -> bool {
+        self.held == "replica"
+    }
+}

@@ -1,14 +1,15 @@
-//! The signals that end a process.
+//! The signals that end a process, and the one that does not.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// SIGTERM and SIGINT, noticed from the moment of [`Signals::listen`].
+/// SIGTERM, SIGINT and SIGHUP, noticed from the moment of [`Signals::listen`].
 #[derive(Debug)]
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Signal,
 }
 
 impl Signals {
@@ -16,14 +17,21 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
         })
     }
 
-    /// The name of the next one.
+    /// The name of the next one that ends.
     pub(super) async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return "SIGTERM",
+                _ = self.interrupt.recv() => return "SIGINT",
+                // a habit of other servers: it must not end this one
+                _ = self.hang_up.recv() => {
+                    tracing::info!("SIGHUP: nothing to do, edits of the configuration are followed");
+                }
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Verbs: what they count on besides the rules of the core.
 
+use tower_affinity::balance::{EndpointState, Source};
+
 use super::*;
 
 #[test]
@@ -124,4 +126,87 @@ fn a_lock_refuses_verbs_and_edits_survives_a_restart_and_lets_an_abort_through()
         .unwrap();
     plane.run(Verb::Unlock).unwrap();
     plane.run(Verb::Restore(name("bbb"))).unwrap();
+}
+
+fn abort(group: &str, within: Option<Duration>) -> Verb {
+    Verb::Abort {
+        group: name(group),
+        to: None,
+        policy: None,
+        within,
+        force: false,
+    }
+}
+
+#[test]
+fn an_abort_is_made_even_if_it_cannot_be_kept() {
+    let plane = Plane::start(TWO);
+    let in_the_way = plane.directory.path().join("gateway-state.new");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let changed = plane.run(abort("bbb", None)).unwrap();
+    assert!(!changed.is_kept);
+    assert_eq!(plane.shown()[1].1, "aborted");
+    plane.weights(&[("aaa", 7)]).unwrap_err();
+    std::fs::remove_dir(&in_the_way).unwrap();
+    assert!(plane.weights(&[("aaa", 7)]).unwrap().is_kept);
+    let again = open(&settings(TWO, plane.directory.path()), &plane.clock).unwrap();
+    let rollout = again.rollouts().current();
+    assert_eq!(
+        rollout.group(&name("bbb")).unwrap().state().name(),
+        "aborted"
+    );
+}
+
+#[test]
+fn a_deadline_needs_sessions_that_stay() {
+    let plane = Plane::start(TWO);
+    let error = plane
+        .run(abort("bbb", Some(Duration::from_secs(60))))
+        .unwrap_err();
+    assert!(error.to_string().contains("stay"), "{error}");
+    assert_eq!(plane.shown()[1].1, "active");
+}
+
+#[test]
+fn an_endpoint_belongs_to_one_group() {
+    let plane = Plane::start(TWO);
+    let register = |group: &str, port: u16| {
+        let endpoints = vec![std::net::SocketAddr::from(([127, 0, 0, 1], port))];
+        plane.run(Verb::Register {
+            group: name(group),
+            endpoints,
+            weight: Weight::ZERO,
+        })
+    };
+    let error = register("ccc", 7001).unwrap_err();
+    assert!(
+        error.to_string().contains("endpoint of group aaa"),
+        "{error}"
+    );
+    assert!(plane.control.groups().endpoints(&name("ccc")).is_empty());
+    register("ccc", 7003).unwrap();
+    let edited = TWO.replace("7002", "7003");
+    let error = plane.apply(&edited).unwrap_err();
+    assert!(
+        error.to_string().contains("7003 is an endpoint of group"),
+        "{error}"
+    );
+}
+
+#[test]
+fn sessions_are_sent_to_no_group_that_its_checks_call_dead() {
+    let plane = Plane::start(TWO);
+    let groups = plane.control.groups();
+    for (group, port) in [("aaa", 7001), ("bbb", 7002)] {
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+        groups.report(
+            &name(group),
+            address,
+            Source::Health,
+            EndpointState::Unhealthy,
+        );
+    }
+    // the balancer doubts checks that fail everywhere and tries all the same
+    let error = plane.run(abort("bbb", None)).unwrap_err();
+    assert!(error.to_string().contains("no ready endpoint"), "{error}");
 }
