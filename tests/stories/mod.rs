@@ -13,6 +13,7 @@ mod steps;
 mod drained;
 mod edits;
 mod keys;
+mod live;
 mod mutations;
 mod restart;
 mod verbs;

@@ -209,6 +209,7 @@ fn admin_options(
         token,
         address,
         data,
+        recorder: running.metrics().recorder().clone(),
         metrics: running.metrics().renderer(running.control()),
         ready: Arc::new(move || !shutdown.is_cancelled() && state.is_ready()),
     }

@@ -70,9 +70,10 @@ impl Metrics {
 
     /// Renders everything as text, with the endpoints as they are now.
     pub(crate) fn renderer(&self, control: &Control) -> Arc<dyn Fn() -> String + Send + Sync> {
-        let (metrics, groups) = (self.clone(), control.groups().clone());
+        let (metrics, control) = (self.clone(), control.clone());
         Arc::new(move || {
-            metrics.recorder.endpoints(&groups);
+            metrics.recorder.endpoints(control.groups());
+            metrics.recorder.sessions(control.now());
             metrics.handle.render()
         })
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post, put};
+use tower_affinity::record::Recorder;
 
 pub use self::token::{AdminToken, TokenError};
 use crate::control::Control;
@@ -32,6 +33,8 @@ pub struct AdminOptions {
     pub address: SocketAddr,
     /// The address of the data plane: neither of the two is ever an endpoint.
     pub data: SocketAddr,
+    /// What knows the live sessions.
+    pub recorder: Recorder,
     /// Renders all metrics as text.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// Whether the data plane takes traffic.

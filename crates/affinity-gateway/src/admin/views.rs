@@ -49,6 +49,15 @@ pub(super) struct GroupView {
     abort: Option<AbortView>,
 }
 
+/// One group by itself.
+#[derive(Debug, Serialize)]
+pub(super) struct GroupDetails {
+    #[serde(flatten)]
+    group: GroupView,
+    /// Sessions that returned their pin within the idle lifetime, to 5 %.
+    live_sessions: u64,
+}
+
 #[derive(Debug, Serialize)]
 struct EndpointView {
     address: SocketAddr,
@@ -145,10 +154,14 @@ pub(super) async fn rollout(State(options): State<AdminOptions>) -> Json<Rollout
 pub(super) async fn group(
     State(options): State<AdminOptions>,
     Path(name): Path<String>,
-) -> Result<Json<GroupView>, Problem> {
+) -> Result<Json<GroupDetails>, Problem> {
     let rollout = options.control.rollouts().current();
     let group = find(&rollout, &name)?;
-    Ok(Json(GroupView::of(&options.control, &rollout, group)))
+    let now = options.control.now();
+    Ok(Json(GroupDetails {
+        live_sessions: options.recorder.live_sessions(group.name(), now),
+        group: GroupView::of(&options.control, &rollout, group),
+    }))
 }
 
 /// 200 if the group is drained, else 409 with what is left.

@@ -116,6 +116,11 @@ impl State {
                 Outcome::Behind(revision) => newer = self.rollouts.prove(revision),
             }
         };
+        if let (Shown::Pin(pin), Some(policy)) = (&shows.shown, &policy) {
+            let idle = policy.lifetimes.idle();
+            self.recorder
+                .session_seen(pin, &decision, settle.at(), idle);
+        }
         // noted now and not with the answer: from here on the group has a session
         if let Some(pin) = decision.pin.as_ref().filter(|_| decision.issue) {
             self.note(pin);

@@ -40,7 +40,9 @@
 
 mod body;
 mod future;
+mod live;
 mod names;
+mod once;
 mod recorder;
 mod returned;
 mod running;

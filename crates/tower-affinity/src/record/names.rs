@@ -6,6 +6,9 @@ pub(super) const REQUESTS: &str = "affinity_requests_total";
 pub(super) const DURATION: &str = "affinity_request_duration_seconds";
 pub(super) const IN_FLIGHT: &str = "affinity_requests_in_flight";
 pub(super) const ASSIGNED: &str = "affinity_sessions_assigned_total";
+pub(super) const CONFIRMED: &str = "affinity_sessions_confirmed_total";
+pub(super) const LIVE: &str = "affinity_sessions_live";
+pub(super) const SESSIONS_MOVED: &str = "affinity_sessions_moved_total";
 pub(super) const MOVES: &str = "affinity_moves_total";
 pub(super) const STREAMS_CUT: &str = "affinity_streams_cut_total";
 pub(super) const LATE_PINS: &str = "affinity_late_pins_total";
@@ -21,7 +24,12 @@ pub(super) const STATE: &str = "affinity_group_state";
 pub(super) const REVISION: &str = "affinity_rollout_revision";
 pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
 
-const COUNTERS: [(&str, &str); 11] = [
+const COUNTERS: [(&str, &str); 13] = [
+    (CONFIRMED, "Sessions that returned their pin"),
+    (
+        SESSIONS_MOVED,
+        "Sessions that were moved from one group to another, once each",
+    ),
     (
         LATE_PINS,
         "Pins to the group that came after it was said to be drained",
@@ -53,7 +61,11 @@ const COUNTERS: [(&str, &str); 11] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 6] = [
+const GAUGES: [(&str, &str); 7] = [
+    (
+        LIVE,
+        "Sessions that returned their pin within the idle lifetime, to 5 %",
+    ),
     (
         NOT_RETURNED,
         "1 if under 1 % of the last 1,000 issued pins came back: someone drops our cookie",

@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use http::StatusCode;
 use metrics::{Counter, Key, Label};
-use tower_affinity_core::{Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, State};
+use tower_affinity_core::{
+    Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, SessionPin, State, Timestamp,
+};
 
 use super::names;
+use super::once::Once;
 use super::returned::Returned;
 use super::running::Running;
 use super::series::{CodeClass, Labels, Series};
@@ -34,6 +38,8 @@ struct Shared {
     claims_dropped: Kept<Counter>,
     signals_ignored: Kept<Counter>,
     returned: Returned,
+    confirmed: Once,
+    moved: Once,
     /// Held while a table above grows or shrinks.
     changing: Mutex<Shown>,
 }
@@ -124,6 +130,47 @@ impl Recorder {
             .count(names::LATE_PINS, vec![group_label(group)], 1);
     }
 
+    /// Shows how many sessions of each group are live: to be called before each scrape.
+    pub fn sessions(&self, now: Timestamp) {
+        for series in self.0.groups.load().iter() {
+            if !NO_GROUP.contains(&series.group()) {
+                let label = Label::new("group", series.group().to_owned());
+                self.0
+                    .source
+                    .set(names::LIVE, vec![label], series.live(now));
+            }
+        }
+    }
+
+    /// How many sessions of `group` returned their pin within the idle lifetime before `now`, to
+    /// about 2 %.
+    #[must_use]
+    pub fn live_sessions(&self, group: &GroupName, now: Timestamp) -> u64 {
+        let groups = self.0.groups.load();
+        let mut groups = groups.iter();
+        let series = groups.find(|series| series.group() == group.as_str());
+        series.map_or(0, |series| series.live(now) as u64)
+    }
+
+    /// A session showed `pin`, and this is what was decided.
+    pub(crate) fn session_seen(
+        &self,
+        pin: &SessionPin,
+        decision: &Decision,
+        now: Timestamp,
+        idle: Duration,
+    ) {
+        if !matches!(decision.kind, Kind::Pinned | Kind::Moved) {
+            return;
+        }
+        let series = self.series(decision.group_label());
+        series.seen(pin.session, now, idle);
+        let is_first = pin.issued == pin.started && pin.moves == 0;
+        if is_first && self.0.confirmed.is_new(key_of(pin)) {
+            self.series(pin.group.label()).confirmed();
+        }
+    }
+
     pub(super) fn start(&self, affinity: Option<&Affinity>) -> Running {
         match affinity {
             Some(affinity) => {
@@ -150,6 +197,12 @@ impl Recorder {
                     Label::new("to", decision.group_label().to_owned()),
                     Label::from_static_parts("cause", decision.cause.as_str()),
                 ];
+                if let Some(pin) = &decision.pin
+                    && self.0.moved.is_new(key_of(pin))
+                {
+                    let labels = labels.clone();
+                    self.0.source.count(names::SESSIONS_MOVED, labels, 1);
+                }
                 self.0.source.count(names::MOVES, labels, 1);
             }
             _ => {}
@@ -262,6 +315,12 @@ impl Recorder {
         let guard = self.0.changing.lock();
         guard.unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Of a session after so many moves.
+fn key_of(pin: &SessionPin) -> u64 {
+    let bits = pin.session.bits() as u64;
+    bits.rotate_left(pin.moves % 64)
 }
 
 fn group_label(group: &GroupName) -> Label {

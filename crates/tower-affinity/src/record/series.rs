@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label};
-use tower_affinity_core::{Cause, Cohort, Decision, Kind};
+use tower_affinity_core::{Cause, Cohort, Decision, Kind, SessionId, Timestamp};
 
+use super::live::Live;
 use super::names;
 use super::source::{Kept, Source};
 use crate::BoxError;
@@ -120,6 +121,8 @@ pub(super) struct Series {
     in_flight: Kept<Gauge>,
     assigned: Kept<Counter>,
     wrong_group: Kept<Counter>,
+    confirmed: Kept<Counter>,
+    live: OnceLock<Live>,
 }
 
 type Classes = [Kept<Counter>; CodeClass::ALL.len()];
@@ -136,6 +139,8 @@ impl Series {
             in_flight: Kept::default(),
             assigned: Kept::default(),
             wrong_group: Kept::default(),
+            confirmed: Kept::default(),
+            live: OnceLock::new(),
         }
     }
 
@@ -183,6 +188,23 @@ impl Series {
     pub(super) fn assigned(&self) {
         let key = || self.key(names::ASSIGNED);
         self.assigned
+            .with(&self.source, key, |counter| counter.increment(1));
+    }
+
+    /// A session returned its pin.
+    pub(super) fn seen(&self, session: SessionId, now: Timestamp, idle: Duration) {
+        let live = self.live.get_or_init(|| Live::new(idle));
+        live.seen(session, now, idle);
+    }
+
+    /// How many sessions were seen within their idle lifetime.
+    pub(super) fn live(&self, now: Timestamp) -> f64 {
+        self.live.get().map_or(0.0, |live| live.count(now).round())
+    }
+
+    pub(super) fn confirmed(&self) {
+        let key = || self.key(names::CONFIRMED);
+        self.confirmed
             .with(&self.source, key, |counter| counter.increment(1));
     }
 
