@@ -38,6 +38,14 @@ demo *args:
 bench:
     cargo bench -p tower-affinity
 
+# Play 10,000 seeds of the simulator that nobody has seen before.
+faults seeds="10000" from=`date +%s`:
+    SIM_SEEDS={{seeds}} SIM_FROM={{from}} cargo test --release -p tower-affinity-testing --test simulator invariants -- --nocapture
+
+# Play the same seeds with and without optimisation: every event has to be the same.
+same-trace seeds="32":
+    test "$(cargo run -q -p tower-affinity-testing --example sim -- --seeds {{seeds}})" = "$(cargo run -q --release -p tower-affinity-testing --example sim -- --seeds {{seeds}})"
+
 # Everything CI runs.
 ci:
     .ci/run

@@ -1,10 +1,12 @@
 //! Parts that tests of commit affinity share.
 
 mod clock;
+mod dice;
 mod jar;
 mod mutate;
 mod readiness;
 mod rollout;
+pub mod sim;
 
 pub use clock::HandClock;
 pub use jar::Jar;

@@ -1,5 +1,7 @@
 //! Texts that are wrong in ways nobody thought of: a seeded mutator of configuration files.
 
+use crate::dice::Dice;
+
 /// `text` with one to three mutations, the same ones for the same seed.
 ///
 /// A line or a token is deleted, doubled, swapped or cut; or a value is replaced by one of another
@@ -103,20 +105,6 @@ fn value(dice: &mut Dice, line: &str) -> Option<String> {
             .to_owned(),
     };
     Some(format!("{head} {value}{rest}"))
-}
-
-/// A small generator (splitmix64): tests need the same text for the same seed for ever.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let drawn = (z ^ (z >> 31)) % (bound.max(1) as u64);
-        usize::try_from(drawn).unwrap_or_default()
-    }
 }
 
 const REPLACEMENTS: [&str; 26] = [

@@ -1,0 +1,146 @@
+//! The end of a run: the faults have stopped.
+
+use tower_affinity_core::{Cause, Kind, Policy};
+
+use super::Violation;
+use super::flight::Flight;
+use super::model::Life;
+use super::names::{GROUPS, Id, Millis, SKEW, TA, id_of, lifetimes};
+use super::parts::Order;
+use super::traffic::Sent;
+use super::world::{Check, Source, World};
+
+impl World<'_> {
+    /// After one request of each client, every replica that it can reach serves it from one group.
+    pub(super) fn settle_down(&mut self) -> Check {
+        if !self.clocks_agree() {
+            // a replica whose clock is that far off is not ready
+            return Ok(());
+        }
+        let agree = self.source == Source::Engine;
+        for client in 0..self.clients.len() {
+            let mut home = None;
+            self.drop_what_ends_soon(client);
+            for turn in 0..3 * self.replicas.len() {
+                let replica = turn % self.replicas.len();
+                // replicas with files of their own agree on nothing: only one of them is asked
+                let replica = if agree { replica } else { 0 };
+                let served = self.ask_calmly(client, replica)?;
+                // an ended session begins anew with its next request
+                if turn < 2 {
+                    home = served.map(|(id, _)| id);
+                    continue;
+                }
+                let ok = served.is_some_and(|(id, kind)| Some(id) == home && kind == Kind::Pinned);
+                if !ok {
+                    return Violation::of(
+                        "I15 normal again",
+                        format!("client {client} is served by {served:?}, not {home:?}"),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A pin that some clocks take for ended already cannot keep its session in one place.
+    fn drop_what_ends_soon(&mut self, client: usize) {
+        let soon = self.now + 2 * SKEW.as_millis() as Millis;
+        if let Some(held) = self.clients[client].holds(self.now)
+            && !self.ledger[held].is_valid(soon)
+        {
+            self.arrive(client, None);
+        }
+    }
+
+    fn clocks_agree(&self) -> bool {
+        let offsets = || self.replicas.iter().map(|replica| replica.offset);
+        let apart = offsets().max().unwrap_or_default() - offsets().min().unwrap_or_default();
+        apart <= SKEW.as_millis() as i64
+    }
+
+    fn ask_calmly(&mut self, client: usize, replica: usize) -> Check<Option<(Id, Kind)>> {
+        let policy = Policy {
+            lifetimes: lifetimes(),
+            ..Policy::default()
+        };
+        let sent: Vec<Sent> = self.clients[client]
+            .holds(self.now)
+            .map(Sent::Issued)
+            .into_iter()
+            .collect();
+        let decided = self.request(client, replica, policy, &sent)?;
+        let decision = decided.decision;
+        if decision.kind == Kind::Refused {
+            if decision.cause == Cause::AbortedEnd {
+                self.arrive(client, None);
+            }
+            return Ok(None);
+        }
+        let Some(group) = decision.group.as_ref().map(id_of) else {
+            return Ok(None);
+        };
+        let kind = decision.kind;
+        let flight = Flight {
+            client,
+            replica,
+            life: self.replicas[replica].lives,
+            group,
+            revision: decided.state.rollout.revision(),
+            at: decided.at,
+            streams: false,
+            decision,
+        };
+        if let Some(pin) = self.settle(&flight)? {
+            self.arrive(client, Some(pin));
+        }
+        Ok(Some((group, kind)))
+    }
+
+    /// I9: each draining group is drained once its bound is over.
+    pub(super) fn drain_all(&mut self) -> Check {
+        if self.source == Source::Files && self.replicas.len() > 1 {
+            return Ok(());
+        }
+        self.advance(TA.as_millis() as Millis + 2 * SKEW.as_millis() as Millis + 1_000)?;
+        for group in 0..GROUPS as u8 {
+            let state = match self.source {
+                Source::Engine => &self.head,
+                Source::Files => &self.replicas[0].state,
+            };
+            if state.model.group(group).map(|group| group.life) == Some(Life::Draining)
+                && !self.retires(group)?
+            {
+                return Violation::of("I9 drained at last", format!("g{group} never is"));
+            }
+        }
+        Ok(())
+    }
+
+    fn retires(&mut self, group: u8) -> Check<bool> {
+        let order = Order::Retire {
+            group,
+            force: false,
+        };
+        match self.source {
+            Source::Engine => {
+                let head = std::rc::Rc::clone(&self.head);
+                let view = self.replicas[0].view();
+                let now = tower_affinity_core::Timestamp::from_millis(self.now);
+                let next = self.changed(&head, &order, view, now, None)?;
+                let done = next.is_some();
+                self.head = next.unwrap_or(head);
+                Ok(done)
+            }
+            Source::Files => {
+                self.obey(0, &order)?;
+                let life = self.replicas[0]
+                    .state
+                    .model
+                    .group(group)
+                    .map(|group| group.life);
+                Ok(matches!(life, Some(Life::Retired(_))))
+            }
+        }
+    }
+}

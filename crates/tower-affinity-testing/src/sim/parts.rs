@@ -1,0 +1,182 @@
+//! What the simulator tests: the real core, each part of which a test can replace by a wrong one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tower_affinity_core::{
+    AbortPolicy, AbortRequest, Change, Decision, Fault, GroupName, GroupRef, Inputs, Kind,
+    Lifetimes, Outcome, PinCodec, Readiness, Refusal, Rollout, SessionPin, Timestamp, Weight,
+    decide,
+};
+
+use super::names::name_of;
+
+/// A change that an operator asks for. Groups are told by number: group 2 is named `g2`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Registers a group, with a weight.
+    Register(u8, u64),
+    /// Gives groups new weights.
+    Weights(Vec<(u8, u64)>),
+    /// Makes a group stable with all the weight.
+    Promote(u8),
+    /// Ends new sessions.
+    Drain(u8),
+    /// Moves a group's sessions away.
+    Abort {
+        /// The group.
+        group: u8,
+        /// The target; by default the one that the rules name.
+        to: Option<u8>,
+        /// What happens to the sessions.
+        policy: Option<Stay>,
+        /// Skips the check that the target is ready.
+        force: bool,
+    },
+    /// Brings a group back under the next generation.
+    Restore(u8),
+    /// Declares a group's endpoints gone.
+    Retire {
+        /// The group.
+        group: u8,
+        /// Skips the check that the group is drained.
+        force: bool,
+    },
+}
+
+/// The policy of an abort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// Sessions move.
+    Move,
+    /// They stay for that many seconds.
+    For(u64),
+    /// They end.
+    End,
+}
+
+impl Stay {
+    pub(super) fn policy(self, now: Timestamp) -> AbortPolicy {
+        match self {
+            Self::Move => AbortPolicy::Move,
+            Self::For(secs) => AbortPolicy::Stay {
+                until: now.plus(Duration::from_secs(secs)),
+            },
+            Self::End => AbortPolicy::End,
+        }
+    }
+}
+
+/// The real parts. A planted bug overrides one method; a feature would be on for everyone.
+pub trait Parts: Sync {
+    /// The time that tokens live by: slewed, whatever the machine's wall clock does.
+    fn now(&self, slewed: Timestamp, _wall: Timestamp) -> Timestamp {
+        slewed
+    }
+
+    /// Opens a token.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    fn open(
+        &self,
+        codec: &PinCodec,
+        token: &[u8],
+        now: Timestamp,
+        lifetimes: Lifetimes,
+    ) -> Result<SessionPin, Fault> {
+        codec.open(token, now, lifetimes).map(|opened| opened.pin)
+    }
+
+    /// Chooses among several valid pins.
+    fn best(&self, pins: Vec<SessionPin>) -> Option<SessionPin> {
+        pins.into_iter()
+            .max_by_key(|pin| (pin.precedence(), pin.expires, pin.session))
+    }
+
+    /// Decides a request.
+    fn decide(&self, inputs: &Inputs<'_>) -> Outcome {
+        decide(inputs)
+    }
+
+    /// Whether an answer must not carry `pin` any more.
+    fn withdrawn(
+        &self,
+        decision: &Decision,
+        pin: &SessionPin,
+        newest: &Rollout,
+        now: Timestamp,
+    ) -> bool {
+        match &pin.group {
+            GroupRef::Known(id) => decision.kind != Kind::Assigned && newest.is_aborted(id, now),
+            GroupRef::Unknown(_) => false,
+        }
+    }
+
+    /// Whether a state that was delivered replaces a replica's own.
+    fn supersedes(&self, new: &Rollout, own: &Rollout) -> bool {
+        new.revision() > own.revision()
+    }
+
+    /// Until when a group is not drained that every replica has known to drain since `all_know`.
+    fn drained_by(&self, all_know: Timestamp, max_age: Duration, skew: Duration) -> Timestamp {
+        all_know.plus(max_age).plus(skew * 2)
+    }
+
+    /// Changes a rollout.
+    ///
+    /// # Errors
+    ///
+    /// If the rules refuse the change.
+    fn change(
+        &self,
+        rollout: &Rollout,
+        order: &Order,
+        ready: &dyn Readiness,
+        drained_by: Option<Timestamp>,
+        change: Change,
+    ) -> Result<Rollout, Refusal> {
+        match order {
+            Order::Register(group, share) => {
+                rollout.register(name_of(*group), weight(*share), change)
+            }
+            Order::Weights(shares) => {
+                let shares: BTreeMap<GroupName, Weight> = shares
+                    .iter()
+                    .map(|(group, share)| (name_of(*group).clone(), weight(*share)))
+                    .collect();
+                rollout.weights(&shares, change)
+            }
+            Order::Promote(group) => rollout.promote(name_of(*group), change),
+            Order::Drain(group) => rollout.drain(name_of(*group), change),
+            Order::Abort {
+                group,
+                to,
+                policy,
+                force,
+            } => {
+                let request = AbortRequest {
+                    to: to.map(|to| name_of(to).clone()),
+                    policy: policy.map(|policy| policy.policy(change.now)),
+                    force: *force,
+                };
+                rollout.abort(name_of(*group), &request, ready, change)
+            }
+            Order::Restore(group) => rollout.restore(name_of(*group), change),
+            Order::Retire { group, force } => {
+                rollout.retire(name_of(*group), drained_by, *force, change)
+            }
+        }
+    }
+}
+
+/// Nothing is replaced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Real;
+
+impl Parts for Real {}
+
+fn weight(share: u64) -> Weight {
+    Weight::new(share).unwrap_or(Weight::MAX)
+}

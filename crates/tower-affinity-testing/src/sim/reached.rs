@@ -1,0 +1,100 @@
+//! How often a run met what it is made for: what is never reached was never tested.
+
+macro_rules! reached {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// How often each rare situation was met.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Reached { $($(#[$doc])* pub $name: u64),* }
+
+        impl Reached {
+            /// Adds what another run met.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$name += other.$name;)*
+            }
+
+            /// The situations that were never met.
+            #[must_use]
+            pub fn missing(&self) -> Vec<&'static str> {
+                let all = [$((stringify!($name), self.$name)),*];
+                all.into_iter().filter(|(_, count)| *count == 0).map(|(name, _)| name).collect()
+            }
+        }
+    };
+}
+
+reached! {
+    /// A session moved by an abort that another replica does not know yet.
+    abort_while_a_replica_is_behind,
+    /// A pin above the revision of the replica that obeys it.
+    pin_above_our_revision,
+    /// A request refused because its group is unknown and the engine silent.
+    refused_behind,
+    /// The wait for a newer state given up after its bound.
+    behind_bound_passed,
+    /// A newer state fetched because of a pin.
+    fetched_because_of_a_pin,
+    /// A revision raised by a pin.
+    revision_raised_by_a_pin,
+    /// A renewal that arrives after the pin of a later move.
+    refresh_overtaking_a_moved_pin,
+    /// Two replicas that aborted each other's target.
+    crossed_aborts,
+    /// An old pin to a generation that was restored since.
+    restore_followed_by_an_old_pin,
+    /// Two different valid pins in one request.
+    two_valid_duplicates,
+    /// More candidates than are looked at.
+    too_many_candidates,
+    /// A renewal in the very second in which a quarter of the lifetime is used.
+    renewal_at_the_quarter,
+    /// A pin that ends between the decision and the answer.
+    expiry_between_decision_and_answer,
+    /// A state that changes between the decision and the answer.
+    request_in_flight_across_a_swap,
+    /// A pin that is not written because its group was aborted meanwhile.
+    withdrawn_at_the_answer,
+    /// A first pin that is written although its group was aborted meanwhile.
+    first_pin_into_an_abort,
+    /// An abort that names an aborted group again, with another policy.
+    abort_repeated_with_another_policy,
+    /// An abort of a group that is the target of another one.
+    abort_of_a_target,
+    /// A session moved along a chain of aborts.
+    moved_along_a_chain,
+    /// A session that an older pin put back, moved again.
+    moved_again_after_an_old_pin,
+    /// Sessions that stay until the deadline.
+    stayed,
+    /// Sessions that were ended.
+    ended,
+    /// A session of a lost group.
+    moved_from_a_lost_group,
+    /// A group that is down here, but so are most: it is us.
+    lost_are_we,
+    /// A session of a retired group, moved by weights.
+    moved_from_a_retired_group,
+    /// A strict scope whose group is gone.
+    refused_gone,
+    /// No group that may take a new session is ready.
+    nothing_ready,
+    /// A forged pin that was refused.
+    forgery_refused,
+    /// A pin from a clock that is too far ahead.
+    from_the_future,
+    /// A pin signed by a key that does not sign any more.
+    pin_of_an_older_key,
+    /// A stream that gives its pin all the session's time.
+    stream_extended_its_pin,
+    /// A draining group that serves its sessions.
+    served_while_draining,
+    /// A draining group retired once it was drained.
+    retired_when_drained,
+    /// A retirement refused because the group is not drained.
+    not_drained_yet,
+    /// A change that the rules refuse.
+    change_refused,
+    /// A delivery that came twice or too late.
+    stale_delivery,
+    /// A crash of a replica with requests in flight.
+    crash_with_requests_in_flight,
+}

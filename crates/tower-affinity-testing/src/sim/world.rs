@@ -1,0 +1,266 @@
+//! The world of one run: replicas, clients, endpoints, and the one true time.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use tower_affinity_core::{
+    DrawSalt, GroupCodes, GroupName, PinCodec, Readiness, Ready, Revision, Rollout, Timestamp,
+};
+
+use super::Violation;
+use super::client::Client;
+use super::flight::Flight;
+use super::history::History;
+use super::ledger::Entry;
+use super::model::Model;
+use super::names::{self, GROUPS, Id, Millis, number_of, salt};
+use super::parts::{Order, Parts};
+use super::trace::Trace;
+use crate::START;
+use crate::dice::Dice;
+use crate::rollout::rollout;
+
+pub(super) type Check<T = ()> = Result<T, Violation>;
+
+/// Where replicas get their rollout from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A shared engine holds it; snapshots are delivered, a newer one can be asked for.
+    Engine,
+    /// Each replica has a file of its own; an operator tells each of them every order.
+    Files,
+}
+
+/// A state with the model's idea of it and the codes that resolve pins.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) rollout: Rollout,
+    pub(super) model: Model,
+    codes: RefCell<BTreeMap<usize, Rc<GroupCodes>>>,
+}
+
+impl State {
+    pub(super) fn new(rollout: Rollout, model: Model) -> Rc<Self> {
+        let codes = RefCell::default();
+        Rc::new(Self {
+            rollout,
+            model,
+            codes,
+        })
+    }
+
+    pub(super) fn codes(&self, epoch: usize, codec: &PinCodec) -> Rc<GroupCodes> {
+        let mut codes = self.codes.borrow_mut();
+        let made = codes.entry(epoch).or_insert_with(|| {
+            Rc::new(
+                codec
+                    .codes(&self.rollout)
+                    .expect("no two ids have one code"),
+            )
+        });
+        Rc::clone(made)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Replica {
+    pub(super) state: Rc<State>,
+    /// How far its clock is off, in milliseconds.
+    pub(super) offset: i64,
+    /// How far its machine's wall clock has been stepped since its start.
+    pub(super) stepped: i64,
+    /// Since when it sees no ready endpoint of each group, by its clock.
+    pub(super) down: [Option<Millis>; GROUPS],
+    pub(super) blind: Option<Millis>,
+    pub(super) epoch: usize,
+    /// The greatest revision that a pin showed, and since when it is waited for.
+    pub(super) behind: Option<(u64, Millis)>,
+    /// The groups that it knows to drain: since when by the state, and since when it knows.
+    pub(super) draining: BTreeMap<Id, (Timestamp, Millis)>,
+    pub(super) lives: u32,
+    /// Until when nothing comes to it from the engine.
+    pub(super) cut_until: Millis,
+}
+
+/// A replica's view of what is ready.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View(pub(super) [Option<Millis>; GROUPS]);
+
+impl Readiness for View {
+    fn of(&self, group: &GroupName) -> Ready {
+        match self.0[usize::from(number_of(group))] {
+            None => Ready::Yes,
+            Some(since) => Ready::No {
+                since: Timestamp::from_millis(since),
+            },
+        }
+    }
+}
+
+impl Replica {
+    pub(super) fn view(&self) -> View {
+        View(self.down.map(|down| match (down, self.blind) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }))
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Event {
+    Deliver(usize, Rc<State>),
+    Reread(usize),
+    Obey(usize, Order),
+    Look(usize, usize),
+    Answer(u64),
+    Arrive(usize, Option<usize>),
+}
+
+pub(super) struct World<'p> {
+    pub(super) parts: &'p dyn Parts,
+    pub(super) dice: Dice,
+    pub(super) now: Millis,
+    pub(super) queue: BTreeMap<(Millis, u64), Event>,
+    pub(super) tickets: u64,
+    pub(super) source: Source,
+    /// The engine's state.
+    pub(super) head: Rc<State>,
+    pub(super) replicas: Vec<Replica>,
+    pub(super) clients: Vec<Client>,
+    /// Which endpoints of each group are up.
+    pub(super) endpoints: Vec<Vec<bool>>,
+    pub(super) ledger: Vec<Entry>,
+    pub(super) flights: BTreeMap<u64, Flight>,
+    pub(super) codecs: Vec<Rc<PinCodec>>,
+    pub(super) forger: PinCodec,
+    pub(super) neighbour: PinCodec,
+    pub(super) salt: DrawSalt,
+    pub(super) history: History,
+    /// Groups that were retired because they were drained.
+    pub(super) drained: BTreeSet<Id>,
+    pub(super) rotated_at: Millis,
+    pub(super) faults: bool,
+    /// For how many advances time passes slowly, so that replicas are seen while they are behind.
+    pub(super) hurry: u32,
+    pub(super) trace: Trace,
+}
+
+impl<'p> World<'p> {
+    pub(super) fn new(seed: u64, parts: &'p dyn Parts, tells: bool) -> Self {
+        let mut dice = Dice(seed);
+        let source = if dice.chance(650) {
+            Source::Engine
+        } else {
+            Source::Files
+        };
+        let replicas = 1 + dice.below(3);
+        let groups = 2 + dice.below(GROUPS - 1);
+        let weights: Vec<u64> = (0..groups).map(|_| dice.within(0, 3) * 10).collect();
+        let weights = if weights.iter().all(|weight| *weight == 0) {
+            vec![10; groups]
+        } else {
+            weights
+        };
+        let state = first_state(&weights);
+        // one run in four has clocks that are apart by more than a pin's own tolerance
+        let most = if dice.chance(250) { 300_000 } else { 150_000 };
+        let replicas = (0..replicas).map(|_| Replica {
+            state: Rc::clone(&state),
+            offset: i64::try_from(dice.within(0, 2 * most)).unwrap_or_default() - most as i64,
+            stepped: 0,
+            down: [None; GROUPS],
+            blind: None,
+            epoch: 0,
+            behind: None,
+            draining: BTreeMap::new(),
+            lives: 0,
+            cut_until: 0,
+        });
+        let replicas: Vec<Replica> = replicas.collect();
+        let clients = 6 + dice.below(8);
+        let clients = (0..clients).map(|n| Client::new(n % 2 == 0)).collect();
+        let endpoints = (0..GROUPS).map(|_| vec![true; 1 + dice.below(3)]).collect();
+        Self {
+            parts,
+            now: START * 1000,
+            queue: BTreeMap::new(),
+            tickets: 0,
+            source,
+            head: state,
+            replicas,
+            clients,
+            endpoints,
+            ledger: Vec::new(),
+            flights: BTreeMap::new(),
+            codecs: vec![Rc::new(names::codec(0))],
+            forger: names::forger(),
+            neighbour: names::neighbour(),
+            salt: salt(),
+            history: History {
+                sessions: HashMap::new(),
+            },
+            drained: BTreeSet::new(),
+            rotated_at: START * 1000,
+            faults: true,
+            hurry: 0,
+            trace: Trace::new(tells),
+            dice,
+        }
+    }
+
+    /// What a replica's slewed clock shows.
+    pub(super) fn clock(&self, replica: usize) -> Timestamp {
+        Timestamp::from_millis(
+            self.now
+                .saturating_add_signed(self.replicas[replica].offset),
+        )
+    }
+
+    /// The time that a replica takes for its tokens: the slewed clock, unless it is wrong.
+    pub(super) fn taken(&self, replica: usize) -> Timestamp {
+        let slewed = self.clock(replica);
+        let stepped = self.replicas[replica].stepped;
+        let wall = Timestamp::from_millis(slewed.as_millis().saturating_add_signed(stepped));
+        self.parts.now(slewed, wall)
+    }
+
+    pub(super) fn codec(&self, replica: usize) -> Rc<PinCodec> {
+        Rc::clone(&self.codecs[self.replicas[replica].epoch])
+    }
+
+    pub(super) fn after(&mut self, delay: Millis, event: Event) {
+        self.tickets += 1;
+        self.queue.insert((self.now + delay, self.tickets), event);
+    }
+
+    pub(super) fn is_cut(&self, replica: usize) -> bool {
+        self.now < self.replicas[replica].cut_until
+    }
+
+    pub(super) fn is_up(&self, group: usize) -> bool {
+        self.endpoints[group].iter().any(|up| *up)
+    }
+
+    /// The same state under a greater revision: a pin has shown that there was one.
+    pub(super) fn raise(&mut self, replica: usize, revision: u64) {
+        let own = &self.replicas[replica].state;
+        if revision > own.rollout.revision().0 {
+            let mut model = own.model.clone();
+            model.revision = revision;
+            let raised = State::new(own.rollout.raised(Revision(revision)), model);
+            self.replicas[replica].state = raised;
+            self.trace.reached.revision_raised_by_a_pin += 1;
+        }
+    }
+}
+
+fn first_state(weights: &[u64]) -> Rc<State> {
+    let names: Vec<String> = (0..weights.len()).map(|n| format!("g{n}")).collect();
+    let shares: Vec<(&str, u64)> = names
+        .iter()
+        .map(String::as_str)
+        .zip(weights.iter().copied())
+        .collect();
+    State::new(rollout(10, &shares), Model::new(10, weights))
+}

@@ -1,0 +1,108 @@
+//! Wrong reading and writing of pins: which bytes are believed, which pin counts, what is written.
+
+use tower_affinity_core::{Decision, Fault, Lifetimes, PinCodec, Rollout, SessionPin, Timestamp};
+use tower_affinity_testing::sim::{self, Parts};
+
+use super::Planted;
+
+struct FirstWins;
+
+impl Parts for FirstWins {
+    fn best(&self, pins: Vec<SessionPin>) -> Option<SessionPin> {
+        pins.into_iter().next()
+    }
+}
+
+struct NoRevisionRule;
+
+impl Parts for NoRevisionRule {
+    fn best(&self, pins: Vec<SessionPin>) -> Option<SessionPin> {
+        pins.into_iter().max_by_key(|pin| (pin.issued, pin.session))
+    }
+}
+
+/// A signature by anybody will do.
+struct Unsigned(PinCodec);
+
+impl Parts for Unsigned {
+    fn open(
+        &self,
+        codec: &PinCodec,
+        token: &[u8],
+        now: Timestamp,
+        lifetimes: Lifetimes,
+    ) -> Result<SessionPin, Fault> {
+        let opened = codec.open(token, now, lifetimes);
+        let opened = opened.or_else(|_| self.0.open(token, now, lifetimes));
+        opened.map(|opened| opened.pin)
+    }
+}
+
+/// A dead pin is taken for a live one for a minute.
+struct Lenient;
+
+impl Parts for Lenient {
+    fn open(
+        &self,
+        codec: &PinCodec,
+        token: &[u8],
+        now: Timestamp,
+        lifetimes: Lifetimes,
+    ) -> Result<SessionPin, Fault> {
+        let earlier = Timestamp::from_millis(now.as_millis() - 60_000);
+        codec
+            .open(token, earlier, lifetimes)
+            .map(|opened| opened.pin)
+    }
+}
+
+struct WritesBack;
+
+impl Parts for WritesBack {
+    fn withdrawn(&self, _: &Decision, _: &SessionPin, _: &Rollout, _: Timestamp) -> bool {
+        false
+    }
+}
+
+struct FollowsSteps;
+
+impl Parts for FollowsSteps {
+    fn now(&self, _: Timestamp, wall: Timestamp) -> Timestamp {
+        wall
+    }
+}
+
+pub(super) fn all() -> Vec<Planted> {
+    vec![
+        (
+            "the first cookie wins",
+            Box::new(FirstWins),
+            &["I3 the newest pin"],
+        ),
+        (
+            "no revision rule",
+            Box::new(NoRevisionRule),
+            &["I3 the newest pin"],
+        ),
+        (
+            "an unsigned pin is accepted",
+            Box::new(Unsigned(sim::forger())),
+            &["I6 signed by us"],
+        ),
+        (
+            "an expired pin is accepted",
+            Box::new(Lenient),
+            &["I6 signed by us"],
+        ),
+        (
+            "a pin to an aborted group is written back",
+            Box::new(WritesBack),
+            &["I2 abort"],
+        ),
+        (
+            "steps of the wall clock are followed",
+            Box::new(FollowsSteps),
+            &["I1 obedience", "I6 signed by us", "the pin"],
+        ),
+    ]
+}
