@@ -352,12 +352,14 @@ impl World<'_> {
         }
         let newest = self.clients[client].newest;
         let shared = self.source == Source::Engine;
+        // one move per abort is promised for clocks that are at most five minutes apart
+        let together = self.clocks_agree();
         let above = entry.is_some_and(|entry| entry.revision > decided.state.rollout.revision().0);
         let session = self.history.of(pin.session.bits());
         if decision.cause == Cause::Gone && above {
             session.given_up = true;
         }
-        if newest && shared && !session.given_up && session.left.contains(&group) {
+        if newest && shared && together && !session.given_up && session.left.contains(&group) {
             return Violation::of(
                 "I3 one move per abort",
                 format!("{group:?} serves a session that has left it: {entry:?}"),
