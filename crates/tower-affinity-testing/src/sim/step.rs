@@ -126,6 +126,7 @@ impl World<'_> {
             level,
             on_gone,
             lifetimes: lifetimes(),
+            ..Policy::default()
         }
     }
 
@@ -335,6 +336,7 @@ impl World<'_> {
             level: Level::Group,
             on_gone: OnGone::Move,
             lifetimes: lifetimes(),
+            ..Policy::default()
         };
         let sent: Vec<Sent> = self.clients[client]
             .holds(self.now)

@@ -353,7 +353,8 @@ impl World<'_> {
         let newest = self.clients[client].newest;
         let shared = self.source == Source::Engine;
         // one move per abort is promised for clocks that are at most five minutes apart
-        let together = self.clocks_agree();
+        // and while it lasts, a stay renews the old pin, which then can be newer than the moved one
+        let together = self.clocks_agree() && decision.cause != Cause::AbortedStay;
         let above = entry.is_some_and(|entry| entry.revision > decided.state.rollout.revision().0);
         let session = self.history.of(pin.session.bits());
         if decision.cause == Cause::Gone && above {
