@@ -8,6 +8,7 @@ mod release;
 mod replicas;
 mod sessions;
 mod steps;
+mod testers;
 
 // Operators.
 mod drained;

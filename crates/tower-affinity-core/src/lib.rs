@@ -40,6 +40,6 @@ pub use rollout::{
 };
 pub use time::Timestamp;
 pub use token::{
-    Algorithm, CodeCollision, GroupCodes, Key, KeyError, KeyId, Keyring, MAX_KEYS, MAX_TOKEN,
-    Opened, PinCodec, Sealed,
+    Algorithm, CodeCollision, GroupCodes, Key, KeyError, KeyId, Keyring, MAX_KEYS, MAX_OVERRIDE,
+    MAX_TOKEN, Opened, Override, PinCodec, Sealed,
 };

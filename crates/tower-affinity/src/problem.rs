@@ -22,6 +22,8 @@ pub enum Problem {
     GroupGone,
     /// The group of the session was aborted and its sessions ended.
     SessionEnded,
+    /// The group that a tester chose serves nobody.
+    OverrideNotRoutable,
     /// The group has no room for the request.
     Capacity,
     /// We have no room for the request.
@@ -46,6 +48,7 @@ impl Problem {
             Self::WrongGroup => "wrong-group",
             Self::GroupGone => "group-gone",
             Self::SessionEnded => "session-ended",
+            Self::OverrideNotRoutable => "override-not-routable",
             Self::Capacity => "capacity",
             Self::Overloaded => "overloaded",
             Self::UpstreamTimeout => "upstream-timeout",
@@ -65,7 +68,9 @@ impl Problem {
             | Self::WrongGroup
             | Self::Capacity
             | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-            Self::GroupGone | Self::SessionEnded => StatusCode::CONFLICT,
+            Self::GroupGone | Self::SessionEnded | Self::OverrideNotRoutable => {
+                StatusCode::CONFLICT
+            }
             Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::UpstreamError => StatusCode::BAD_GATEWAY,
             Self::BadRequest => StatusCode::BAD_REQUEST,
@@ -82,6 +87,7 @@ impl Problem {
             Self::WrongGroup => "another group was reached",
             Self::GroupGone => "the group of the session is gone",
             Self::SessionEnded => "the session was ended",
+            Self::OverrideNotRoutable => "the chosen group serves nobody",
             Self::Capacity => "the group is at its limit",
             Self::Overloaded => "the service is overloaded",
             Self::UpstreamTimeout => "the endpoint did not answer in time",

@@ -1,4 +1,4 @@
-//! `gateway pin`: says what a pin says.
+//! `gateway pin`: says what a pin says, and makes pins and overrides for testers.
 
 use std::{
     io::{self, Read},
@@ -15,7 +15,7 @@ use crate::{
     output::{aligned, instant, printable, say},
 };
 
-/// Look into pins
+/// Look into pins, and make them
 #[derive(Args, Debug)]
 pub(crate) struct Pin {
     #[command(subcommand)]
@@ -25,6 +25,7 @@ pub(crate) struct Pin {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Inspect(Inspect),
+    Mint(Mint),
 }
 
 /// Print what a pin says, as a running gateway understands it
@@ -39,11 +40,58 @@ struct Inspect {
     json: bool,
 }
 
+/// Make a pin or an override for testers
+#[derive(Args, Debug)]
+struct Mint {
+    /// The group that it names
+    #[arg(long)]
+    group: String,
+    /// Make an override: it chooses the group for the requests that show it
+    #[arg(long = "override", requires = "ttl")]
+    overrides: bool,
+    /// Let the override begin a session, which outlasts it
+    #[arg(long, requires = "overrides")]
+    sticky: bool,
+    /// How long the override lives, at most 24h
+    #[arg(long, requires = "overrides")]
+    ttl: Option<String>,
+    #[command(flatten)]
+    admin: Admin,
+    /// Print the admin side's JSON on stdout; errors as JSON on stderr
+    #[arg(long)]
+    json: bool,
+}
+
 impl Pin {
     pub(crate) fn run(self) -> ExitCode {
-        let Verb::Inspect(inspect) = self.verb;
-        conclude(inspect.json, inspect.perform())
+        match self.verb {
+            Verb::Inspect(inspect) => conclude(inspect.json, inspect.perform()),
+            Verb::Mint(mint) => conclude(mint.json, mint.perform()),
+        }
     }
+}
+
+impl Mint {
+    fn perform(&self) -> Result<(), Failure> {
+        let mut wish = json!({ "group": self.group });
+        if self.overrides {
+            wish = json!({
+                "group": self.group, "override": true, "sticky": self.sticky, "ttl": self.ttl,
+            });
+        }
+        let answer = self.admin.ask(&Call::ask("/v1/pins/mint", &wish))?;
+        if self.json {
+            return Ok(say(answer.text())?);
+        }
+        let minted: Minted = answer.read()?;
+        Ok(say(&printable(&minted.token))?)
+    }
+}
+
+/// What the admin side made.
+#[derive(Debug, Deserialize)]
+struct Minted {
+    token: String,
 }
 
 impl Inspect {

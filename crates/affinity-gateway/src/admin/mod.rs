@@ -5,6 +5,7 @@
 
 mod endpoints;
 mod guard;
+mod mint;
 mod pins;
 mod problem;
 mod token;
@@ -61,6 +62,7 @@ pub fn router(options: AdminOptions) -> Router {
         .route("/v1/groups/{group}", get(views::group))
         .route("/v1/groups/{group}/drained", get(views::drained))
         .route("/v1/groups/{group}/{verb}", post(verbs::group))
+        .route("/v1/pins/mint", post(mint::mint))
         .route("/v1/pins/inspect", post(pins::inspect))
         .layer(from_fn_with_state(guard.clone(), guard::check))
         .merge(

@@ -63,6 +63,8 @@ pub enum Kind {
     Pinned,
     /// A session with a pin is served by another group from now on.
     Moved,
+    /// A tester has chosen the group.
+    Overridden,
     /// The scope asks for no session.
     Bypassed,
     /// We answer ourselves.
@@ -71,10 +73,11 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, for closed label sets.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Assigned,
         Self::Pinned,
         Self::Moved,
+        Self::Overridden,
         Self::Bypassed,
         Self::Refused,
     ];
@@ -86,6 +89,7 @@ impl Kind {
             Self::Assigned => "assigned",
             Self::Pinned => "pinned",
             Self::Moved => "moved",
+            Self::Overridden => "overridden",
             Self::Bypassed => "bypassed",
             Self::Refused => "refused",
         }
@@ -168,6 +172,12 @@ causes! {
     AbortedEnd => "aborted_end",
     /// No group that may take a new session has a ready endpoint.
     NoReady => "no_ready",
+    /// A tester chose the group for this request.
+    Granted => "granted",
+    /// A tester chose the group for a session.
+    Sticky => "sticky",
+    /// The group that a tester chose serves nobody.
+    OverrideNotRoutable => "override_not_routable",
     /// Another process serves the group.
     NotServedHere => "not_served_here",
     /// Answered before a decision.

@@ -1,7 +1,8 @@
 //! What the rule is given.
 
 use crate::{
-    DrawKey, DrawSalt, GroupName, Policy, Readiness, Rollout, SessionId, SessionPin, Timestamp,
+    DrawKey, DrawSalt, GroupName, Override, Policy, Readiness, Rollout, SessionId, SessionPin,
+    Timestamp,
 };
 
 /// Everything that a decision depends on.
@@ -46,6 +47,8 @@ pub struct Presented {
     pub shown: Shown,
     /// What the scope draws by, where it names something that the request has.
     pub key: Option<DrawKey>,
+    /// A tester's choice of a group.
+    pub chosen: Option<Override>,
 }
 
 /// The one pin that counts, or why there is none.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
 use crate::{
     Abort, AbortPolicy, DrawKey, GROUP_GRACE, Group, GroupId, GroupName, GroupRef, Level,
-    MoveCause, OnGone, OnStep, Policy, Readiness, Ready, Revision, Rollout, SessionPin, State,
-    Status, draw,
+    MoveCause, OnGone, OnStep, Override, Policy, Readiness, Ready, Revision, Rollout, SessionPin,
+    State, Status, draw,
 };
 
 /// How long an unknown group in a pin above our revision is waited for before it counts as gone.
@@ -51,6 +51,9 @@ pub fn decide(inputs: &Inputs<'_>) -> Outcome {
         Some(policy) => match (policy.level, &inputs.presented.shown) {
             (Level::None, _) => bypassed(Cause::None, inputs.default_group()),
             (Level::Connection, _) => inputs.drawn_afresh(),
+            (level, shown) if let Some(chosen) = &inputs.presented.chosen => {
+                inputs.overridden(policy, level, chosen, shown)
+            }
             (Level::Follow, shown) => bypassed(Cause::Follow, inputs.followed(shown)),
             (Level::Group, Shown::Pin(pin)) => match inputs.pinned(policy, pin) {
                 Ok(decision) => decision,
@@ -100,6 +103,54 @@ impl Inputs<'_> {
             }
         }
         self.default_group()
+    }
+
+    /// A tester's choice is served while its group serves anybody, and is never moved.
+    fn overridden(
+        &self,
+        policy: &Policy,
+        level: Level,
+        chosen: &Override,
+        shown: &Shown,
+    ) -> Decision {
+        let known = chosen.group.known();
+        let Some((id, group)) = known.and_then(|id| match self.rollout.status(id) {
+            Status::Serving(group) => Some((id, group)),
+            Status::Aborted(_) | Status::Gone => None,
+        }) else {
+            return refused(Cause::OverrideNotRoutable, known.cloned());
+        };
+        let opens = !matches!(
+            shown,
+            Shown::Nothing(Absence::Preflight | Absence::Withheld)
+        );
+        let draining = matches!(group.state(), State::Draining { .. });
+        if !chosen.sticky || level == Level::Follow || draining || !opens {
+            return Decision {
+                kind: Kind::Overridden,
+                ..bypassed(Cause::Granted, id.clone())
+            };
+        }
+        let decision = match shown {
+            Shown::Pin(pin) if pin.group.known() == Some(id) => {
+                self.obeyed(policy, pin, id, Cause::Sticky)
+            }
+            _ => {
+                let revision = self.rollout.revision();
+                let lifetimes = policy.lifetimes;
+                let pin = SessionPin::new(self.fresh, id.clone(), revision, self.now, lifetimes);
+                let pin = SessionPin {
+                    placed: true,
+                    ..pin
+                };
+                self.with_pin(Kind::Overridden, Cause::Sticky, id.clone(), pin, true)
+            }
+        };
+        Decision {
+            kind: Kind::Overridden,
+            cohort: Cohort::None,
+            ..decision
+        }
     }
 
     /// A request with a valid pin. `Err` is the wish for a newer state.

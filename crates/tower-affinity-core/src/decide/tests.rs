@@ -6,6 +6,7 @@ mod behind;
 mod issue;
 mod levels;
 mod lost;
+mod overrides;
 mod pins;
 mod release;
 mod serving;

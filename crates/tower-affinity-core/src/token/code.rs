@@ -72,7 +72,7 @@ impl GroupCodes {
         }
     }
 
-    fn resolve_ref(&self, group: &mut GroupRef) {
+    pub(super) fn resolve_ref(&self, group: &mut GroupRef) {
         if let GroupRef::Unknown(code) = group
             && let Some(id) = self.ids.get(code)
         {

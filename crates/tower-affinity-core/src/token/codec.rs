@@ -9,6 +9,7 @@ use jsonwebtoken::errors::ErrorKind;
 
 use super::claims::{Claims, Last};
 use super::code::Coder;
+use super::grant::GrantKey;
 use super::{CodeCollision, GroupCodes, Key, KeyId, Keyring};
 use crate::{
     Fault, GroupCode, GroupRef, LastMove, Lifetimes, Revision, Rollout, ServiceName, SessionPin,
@@ -22,13 +23,14 @@ pub const MAX_TOKEN: usize = 512;
 const TYPE: &str = "affinity+jwt";
 
 /// How far in the future another replica's clock may have issued a pin.
-const SKEW: Duration = Duration::from_secs(5 * 60);
+pub(super) const SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// Seals and opens the pins of one service with the keys of one ring.
 #[derive(Clone)]
 pub struct PinCodec {
     service: ServiceName,
     keys: Vec<CodecKey>,
+    grants: Vec<GrantKey>,
 }
 
 #[derive(Clone)]
@@ -83,6 +85,7 @@ impl PinCodec {
         });
         Self {
             keys: keys.collect(),
+            grants: keyring.keys().iter().filter_map(GrantKey::new).collect(),
             service,
         }
     }
@@ -91,6 +94,10 @@ impl PinCodec {
     #[must_use]
     pub fn service(&self) -> &ServiceName {
         &self.service
+    }
+
+    pub(super) fn grants(&self) -> &[GrantKey] {
+        &self.grants
     }
 
     /// The ids of the keys; the first one signs.

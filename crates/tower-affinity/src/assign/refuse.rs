@@ -7,7 +7,7 @@ use tower_affinity_core::{Cause, Decision};
 
 use super::settle::Settle;
 use crate::problem::{OwnAnswer, Problem};
-use crate::wire::WriteBack;
+use crate::wire::{ClearOverride, Visit, WriteBack};
 
 /// Our marker on a 421: the request reached a process that serves another group.
 pub(crate) const MISDIRECTED: HeaderName = HeaderName::from_static("affinity-misdirected");
@@ -24,6 +24,12 @@ pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> R
             "the commit of this session is not served any more; start the flow again",
             settle,
         ),
+        Cause::OverrideNotRoutable => {
+            let mut response = Problem::OverrideNotRoutable
+                .response("the group of the override is aborted, retired or unknown");
+            response.extensions_mut().insert(ClearOverride);
+            response
+        }
         Cause::Behind => Problem::StateBehind
             .response("the commit of this session is not known here yet; try again"),
         Cause::NotServedHere => {
@@ -38,6 +44,19 @@ pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> R
         }
         _ => Problem::NoReadyEndpoint.response("no commit that takes new sessions is ready"),
     }
+}
+
+/// The answer of our own path, which has a browser keep an override.
+pub(super) fn visited<R: From<Bytes>>(visit: Visit) -> Response<R> {
+    if visit == Visit::Invalid {
+        return Problem::BadRequest.response("the override is expired, or none of this service");
+    }
+    let mut response = Response::new(R::from(Bytes::new()));
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let start = HeaderValue::from_static("/");
+    response.headers_mut().insert(LOCATION, start);
+    response.extensions_mut().insert(OwnAnswer);
+    response
 }
 
 /// A session that we ended: its pin is cleared, and a page can begin anew.

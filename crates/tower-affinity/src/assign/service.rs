@@ -7,12 +7,13 @@ use bytes::Bytes;
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Method, Request, Response};
 use tower_affinity_core::{
-    Absence, Decision, Inputs, Kind, Newer, Outcome, Policy, Presented as Shows, Shown, decide,
+    Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Policy, Presented as Shows,
+    Shown, decide,
 };
 use tower_service::Service;
 
 use super::future::ResponseFuture;
-use super::refuse::refusal;
+use super::refuse::{refusal, visited};
 use super::settle::Settle;
 use super::state::State;
 use crate::Affinity;
@@ -47,13 +48,29 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let presented = request.extensions_mut().remove::<Presented>();
+        if let Some(visit) = presented.as_ref().and_then(|presented| presented.visit) {
+            let decision = Decision {
+                kind: Kind::Refused,
+                cause: Cause::Early,
+                group: None,
+                pin: None,
+                issue: false,
+                cohort: Cohort::None,
+            };
+            let response = visited(visit);
+            self.state.recorder.refused(&decision, response.status());
+            return ResponseFuture::refused(response, Affinity::new(decision));
+        }
         let (decision, settle) = self.state.decide(presented);
         if decision.kind == Kind::Refused {
             let response = refusal(&decision, &settle);
             self.state.recorder.refused(&decision, response.status());
             return ResponseFuture::refused(response, Affinity::new(decision));
         }
-        if matches!(decision.kind, Kind::Assigned | Kind::Moved) {
+        if matches!(
+            decision.kind,
+            Kind::Assigned | Kind::Moved | Kind::Overridden
+        ) {
             ask_for_all(&mut request);
         }
         let affinity = Affinity::new(decision);
@@ -78,6 +95,7 @@ impl State {
                 scope,
                 at,
                 navigation,
+                visit: _,
             }) => {
                 let policy = scope.as_ref().map(|scope| *scope.policy());
                 (shows, policy, Settle::new(scope, at, navigation, rollout))
@@ -86,6 +104,7 @@ impl State {
                 let shows = Shows {
                     shown: Shown::Nothing(Absence::New),
                     key: None,
+                    chosen: None,
                 };
                 (
                     shows,
@@ -97,6 +116,9 @@ impl State {
         if let Shown::Pin(pin) = &mut shows.shown {
             view.codes.resolve(pin);
             self.note(pin);
+        }
+        if let Some(chosen) = &mut shows.chosen {
+            view.codes.resolve_override(chosen);
         }
         let mut newer = Newer::Unasked;
         let decision = loop {

@@ -60,6 +60,15 @@ impl CookieAttributes {
         }
     }
 
+    /// The cookie of an override, with the same attributes.
+    pub(crate) fn of_override(&self, service: &ServiceName) -> Self {
+        let plain = Self::new(service, self.secure);
+        Self {
+            name: format!("{}.override", plain.name),
+            ..self.clone()
+        }
+    }
+
     /// Another name.
     ///
     /// # Errors

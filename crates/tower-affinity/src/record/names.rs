@@ -24,7 +24,10 @@ pub(super) const STATE: &str = "affinity_group_state";
 pub(super) const REVISION: &str = "affinity_rollout_revision";
 pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
 
-const COUNTERS: [(&str, &str); 13] = [
+pub(super) const OVERRIDES_REJECTED: &str = "affinity_overrides_rejected_total";
+
+const COUNTERS: [(&str, &str); 14] = [
+    (OVERRIDES_REJECTED, "Overrides that were ignored, by cause"),
     (CONFIRMED, "Sessions that returned their pin"),
     (
         SESSIONS_MOVED,

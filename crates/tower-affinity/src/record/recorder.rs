@@ -33,7 +33,7 @@ struct Shared {
     source: Source,
     groups: ArcSwap<Vec<Arc<Series>>>,
     keys: ArcSwap<Vec<(KeyId, Arc<Kept<Counter>>)>>,
-    rejected: [Kept<Counter>; Cause::ALL.len()],
+    rejected: Rejected,
     planted: Kept<Counter>,
     claims_dropped: Kept<Counter>,
     signals_ignored: Kept<Counter>,
@@ -42,6 +42,15 @@ struct Shared {
     moved: Once,
     /// Held while a table above grows or shrinks.
     changing: Mutex<Shown>,
+}
+
+/// Pins that were not obeyed, by cause.
+struct Rejected([Kept<Counter>; Cause::ALL.len()]);
+
+impl Default for Rejected {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Kept::default()))
+    }
 }
 
 /// Groups whose gauges show something.
@@ -256,10 +265,16 @@ impl Recorder {
 
     pub(crate) fn pin_rejected(&self, fault: Fault) {
         let cause = Cause::from(fault);
-        if let Some(handle) = self.0.rejected.get(cause as usize) {
+        if let Some(handle) = self.0.rejected.0.get(cause as usize) {
             let cause = Label::from_static_parts("cause", cause.as_str());
             self.count(handle, names::REJECTED, vec![cause], 1);
         }
+    }
+
+    pub(crate) fn override_rejected(&self, fault: Fault) {
+        let cause = Label::from_static_parts("cause", Cause::from(fault).as_str());
+        let source = &self.0.source;
+        source.count(names::OVERRIDES_REJECTED, vec![cause], 1);
     }
 
     pub(crate) fn planted(&self, count: usize) {

@@ -46,6 +46,14 @@ pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &Heade
     told_apart || ((told || heuristic) && !forbidden)
 }
 
+/// Keeps the answer out of every cache.
+pub(super) fn forbid(headers: &mut HeaderMap) {
+    for name in FOR_SHARED_CACHES {
+        headers.remove(name);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+}
+
 /// Makes the answer private to its client, or leaves it unstorable if it is.
 pub(super) fn make_private(headers: &mut HeaderMap) {
     for name in FOR_SHARED_CACHES {

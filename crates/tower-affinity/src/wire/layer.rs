@@ -27,7 +27,9 @@ impl PinLayer {
         Self {
             wire: Arc::new(Wire {
                 salt: DrawSalt::new(service),
-                cookie_names: vec![cookie.as_name().into()],
+                cookie_names: Vec::new(),
+                override_names: Vec::new(),
+                own_names: Vec::new(),
                 cookie,
                 former_cookies: Vec::new(),
                 codec,
@@ -40,6 +42,7 @@ impl PinLayer {
                 recorder: Recorder::default(),
             }),
         }
+        .with(|_| {})
     }
 
     /// The scopes; the first that matches a path counts, and a path in none has no affinity.
@@ -85,8 +88,13 @@ impl PinLayer {
     fn with(mut self, change: impl FnOnce(&mut Wire)) -> Self {
         let wire = Arc::make_mut(&mut self.wire);
         change(wire);
-        let all = std::iter::once(&wire.cookie).chain(&wire.former_cookies);
-        wire.cookie_names = all.map(|cookie| cookie.as_name().into()).collect();
+        let all = || std::iter::once(&wire.cookie).chain(&wire.former_cookies);
+        let pins: Vec<Box<str>> = all().map(|cookie| cookie.as_name().into()).collect();
+        let overrides = all().map(|cookie| cookie.of_override(wire.codec.service()));
+        let mut overrides: Vec<Box<str>> = overrides.map(|c| c.as_name().into()).collect();
+        overrides.dedup();
+        wire.own_names = pins.iter().chain(&overrides).cloned().collect();
+        (wire.cookie_names, wire.override_names) = (pins, overrides);
         self
     }
 }

@@ -41,6 +41,7 @@
 
 mod cache;
 mod future;
+mod grant;
 mod layer;
 mod read;
 mod scope;
@@ -49,6 +50,7 @@ mod shared;
 mod write;
 
 pub use self::future::ResponseFuture;
+pub(crate) use self::grant::{ClearOverride, Visit};
 pub use self::layer::PinLayer;
 pub use self::read::Presented;
 pub use self::scope::{AssignBy, CachePolicy, InvalidPath, PathPattern, Scope};

@@ -9,6 +9,7 @@ use tower_affinity_core::{
     Absence, DrawKey, Fault, Level, Presented as Shows, SessionPin, Shown, Timestamp,
 };
 
+use super::grant::{self, Grant, Visit};
 use super::scope::{AssignBy, Scope};
 use super::shared::Wire;
 use crate::carrier::{Carrier, MAX_CANDIDATES, SameSite, cookie, header};
@@ -27,6 +28,8 @@ pub struct Presented {
     pub(crate) at: Timestamp,
     /// Whether a browser shows the answer as a page; looked at only where sessions restart on one.
     pub(crate) navigation: bool,
+    /// A request for our own path.
+    pub(crate) visit: Option<Visit>,
 }
 
 /// What the answer has to know of the request.
@@ -36,6 +39,7 @@ pub(super) struct Came {
     pub(super) carrier: Carrier,
     pub(super) at: Timestamp,
     pub(super) method: Method,
+    pub(super) grant: Grant,
 }
 
 impl Wire {
@@ -63,15 +67,25 @@ impl Wire {
         let restarts = scope
             .as_ref()
             .is_some_and(|scope| scope.restart().is_some());
+        let (chosen, grant) = match level {
+            Level::Follow | Level::Group => self.chosen(headers, at),
+            Level::None | Level::Connection => (None, Grant::default()),
+        };
+        let (visit, grant) = match self.visit(request, at) {
+            Some((visit, grant)) => (Some(visit), grant),
+            None => (None, grant),
+        };
         let presented = Presented {
-            shows: Shows { shown, key },
+            visit,
+            shows: Shows { shown, key, chosen },
             scope: scope.clone(),
             at,
             navigation: restarts && is_navigation(&method, headers),
         };
         let headers = request.headers_mut();
-        cookie::remove(headers, &self.cookie_names);
+        cookie::remove(headers, &self.own_names);
         headers.remove(header::PIN);
+        headers.remove(grant::HEADER);
         (
             presented,
             Came {
@@ -79,6 +93,7 @@ impl Wire {
                 carrier,
                 at,
                 method,
+                grant,
             },
         )
     }

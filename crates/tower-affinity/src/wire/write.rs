@@ -21,10 +21,15 @@ pub enum WriteBack {
 
 impl Wire {
     pub(super) fn write<B>(&self, came: &Came, response: &mut Response<B>) {
+        self.write_pin(came, response);
+        self.write_grant(&came.grant, response);
+    }
+
+    fn write_pin<B>(&self, came: &Came, response: &mut Response<B>) {
         let wish = response.extensions_mut().remove::<WriteBack>();
         let status = response.status();
         let headers = response.headers_mut();
-        let planted = cookie::remove_set(headers, &self.cookie_names);
+        let planted = cookie::remove_set(headers, &self.own_names);
         let planted = planted + usize::from(headers.remove(header::PIN).is_some());
         if planted > 0 {
             self.recorder.planted(planted);

@@ -22,6 +22,7 @@ mod forwarding;
 mod keyed;
 mod lost;
 mod manners;
+mod overrides;
 mod refusals;
 mod replicas;
 mod rotation;

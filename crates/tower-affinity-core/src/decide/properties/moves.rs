@@ -88,7 +88,11 @@ impl<'a> Fleet<'a> {
     }
 
     fn answer(&self, state: usize, shown: Shown, now: Timestamp, fresh: SessionId) -> Answer {
-        let presented = Presented { shown, key: None };
+        let presented = Presented {
+            shown,
+            key: None,
+            chosen: None,
+        };
         let policy = Policy {
             lifetimes: lifetimes(),
             ..Policy::default()

@@ -15,6 +15,7 @@ fn next(pin: &SessionPin, rollout: &Rollout) -> (SessionPin, bool) {
     let presented = Presented {
         shown: shown(pin.clone()),
         key: None,
+        chosen: None,
     };
     let policy = Policy {
         on_step: OnStep::Reassign,

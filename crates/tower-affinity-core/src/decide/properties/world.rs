@@ -104,6 +104,7 @@ impl World {
         let presented = Presented {
             shown: shown.clone(),
             key: None,
+            chosen: None,
         };
         decide(&Inputs {
             presented: &presented,

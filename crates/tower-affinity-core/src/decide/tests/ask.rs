@@ -5,8 +5,8 @@ use std::fmt::Write;
 use crate::fixtures::{View, after, at, drawn_to, id, lifetimes, name, salt, session};
 use crate::{
     AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
-    GroupRef, Inputs, Level, NewGroup, Newer, OnGone, OnStep, Outcome, Policy, Presented, Revision,
-    Rollout, SessionId, SessionPin, Shown, Timestamp, decide,
+    GroupRef, Inputs, Level, NewGroup, Newer, OnGone, OnStep, Outcome, Override, Policy, Presented,
+    Revision, Rollout, SessionId, SessionPin, Shown, Timestamp, decide,
 };
 
 /// Revision 10: A (stable, weight 90) and B (10) are active, C drains, D is staged, E, F and G are
@@ -43,6 +43,7 @@ pub(super) fn abort(rollout: &Rollout, group: &str, policy: AbortPolicy) -> Roll
 pub(super) struct Ask {
     pub(super) shown: Shown,
     pub(super) key: Option<DrawKey>,
+    pub(super) chosen: Option<Override>,
     pub(super) policy: Option<Policy>,
     pub(super) rollout: Rollout,
     pub(super) view: View,
@@ -63,6 +64,7 @@ impl Ask {
         Self {
             shown: Shown::Nothing(absence),
             key: None,
+            chosen: None,
             policy: Some(Policy {
                 lifetimes: lifetimes(),
                 ..Policy::default()
@@ -116,6 +118,19 @@ impl Ask {
         self
     }
 
+    /// With an override for that group.
+    pub(super) fn chosen(self, group: &str, sticky: bool) -> Self {
+        let chosen = Override {
+            group: GroupRef::Known(id(group, 1)),
+            expires: at(3600),
+            sticky,
+        };
+        Self {
+            chosen: Some(chosen),
+            ..self
+        }
+    }
+
     pub(super) fn no_scope(self) -> Self {
         Self {
             policy: None,
@@ -165,6 +180,7 @@ impl Ask {
         let presented = Presented {
             shown: self.shown.clone(),
             key: self.key,
+            chosen: self.chosen.clone(),
         };
         decide(&Inputs {
             presented: &presented,

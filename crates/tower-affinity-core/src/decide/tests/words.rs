@@ -10,7 +10,14 @@ fn the_words_are_those_of_the_rules() {
     let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(
         kinds,
-        ["assigned", "pinned", "moved", "bypassed", "refused"]
+        [
+            "assigned",
+            "pinned",
+            "moved",
+            "overridden",
+            "bypassed",
+            "refused"
+        ]
     );
     let cohorts: Vec<&str> = Cohort::ALL.iter().map(|cohort| cohort.as_str()).collect();
     assert_eq!(cohorts, ["none", "current", "established", "moved"]);
