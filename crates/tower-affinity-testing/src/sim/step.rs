@@ -201,7 +201,7 @@ impl World<'_> {
                 let delay = self.dice.within(0, 300);
                 self.after(delay, Event::Arrive(client, None));
             }
-            Kind::Refused | Kind::Bypassed => {}
+            Kind::Refused | Kind::Bypassed | Kind::Overridden => {}
             Kind::Assigned | Kind::Pinned | Kind::Moved => {
                 let Some(group) = decision.group.as_ref().map(id_of) else {
                     return;

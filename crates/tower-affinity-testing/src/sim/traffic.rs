@@ -207,6 +207,7 @@ impl World<'_> {
             let presented = Presented {
                 shown: shown.clone(),
                 key: None,
+                chosen: None,
             };
             let outcome = self.parts.decide(&Inputs {
                 presented: &presented,
@@ -322,7 +323,7 @@ impl World<'_> {
                 Kind::Pinned => "I1 obedience",
                 Kind::Moved => "I3 moves",
                 Kind::Assigned => "I7 fail open",
-                Kind::Bypassed | Kind::Refused => "the decision table",
+                Kind::Bypassed | Kind::Overridden | Kind::Refused => "the decision table",
             };
             return Violation::of(
                 invariant,

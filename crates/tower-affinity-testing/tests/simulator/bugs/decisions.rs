@@ -142,6 +142,7 @@ fn without_pin(inputs: &Inputs<'_>) -> Outcome {
     let presented = Presented {
         shown: Shown::Nothing(Absence::New),
         key: None,
+        chosen: None,
     };
     decide(&Inputs {
         presented: &presented,
