@@ -180,7 +180,6 @@ async fn sec_23_look_alikes_are_somebody_elses() {
         "__Host-affinity-checkout ",
         "__Host-affinity-checkout%20",
         "\"__Host-affinity-checkout\"",
-        "__Host-affinity-checkout.override",
         "__Host-affinity-checkou",
         "__Host-affinity-checkoutx",
         "x__Host-affinity-checkout",
@@ -199,6 +198,21 @@ async fn sec_23_look_alikes_are_somebody_elses() {
         assert_eq!(seen[0].decision(), "assigned; cause=new", "{name:?}");
         assert_eq!(seen[0].fields("cookie"), [line.as_bytes()], "{name:?}");
     }
+}
+
+#[tokio::test]
+async fn sec_23_a_pin_in_the_override_s_place_is_neither_and_goes_no_further() {
+    let site = Site::start().await;
+    let pin = site.pin_b().await;
+    let line = format!("a=1; __Host-affinity-checkout.override={pin}; b=2");
+    assert_eq!(ask(site.address(), &line).await.status(), 200);
+    assert!(
+        site.b.take().is_empty(),
+        "a pin chose a group as an override"
+    );
+    let seen = site.a.take();
+    assert_eq!(seen[0].decision(), "assigned; cause=new");
+    assert_eq!(seen[0].fields("cookie"), [b"a=1; b=2"]);
 }
 
 #[tokio::test]
