@@ -165,13 +165,13 @@ mod tests {
     fn the_invitation_names_paths_that_exist_and_a_command_with_its_token() {
         let text = invitation(
             Places::loopback(8080, 9090),
-            Path::new("/tmp/demo/admin.token"),
+            Path::new("/run/demo/admin.token"),
         );
         for line in [
             "http://127.0.0.1:8080/\n",
             "http://127.0.0.1:9090/v1/rollout\n",
             "http://127.0.0.1:9090/metrics\n",
-            " rollout abort c3d4e5f --admin http://127.0.0.1:9090 --token-file /tmp/demo/admin.token\n",
+            " rollout abort c3d4e5f --admin http://127.0.0.1:9090 --token-file /run/demo/admin.token\n",
         ] {
             assert!(text.contains(line), "{line:?} is not in {text}");
         }
