@@ -12,6 +12,7 @@ mod clock;
 mod decide;
 #[cfg(test)]
 mod fixtures;
+mod fleet;
 mod group;
 mod id;
 mod pin;
@@ -27,6 +28,7 @@ pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown,
     decide, may_release,
 };
+pub use fleet::{Announced, Engine, EngineError, EngineFuture, Replaced, Stored, Version};
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{
     EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName, SessionId,
