@@ -2,6 +2,7 @@
 
 mod clock;
 mod dice;
+pub mod engine;
 mod jar;
 mod mutate;
 mod readiness;
