@@ -17,16 +17,17 @@ mod group;
 mod id;
 mod pin;
 mod policy;
+mod present;
 mod readiness;
 mod rollout;
+mod settle;
 mod time;
 mod token;
 
 pub use assign::{DrawKey, DrawSalt, draw};
 pub use clock::Clock;
 pub use decide::{
-    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown,
-    decide, may_release,
+    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
 };
 pub use fleet::{Announced, Engine, EngineError, EngineFuture, Replaced, Stored, Version};
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
@@ -35,11 +36,13 @@ pub use id::{
 };
 pub use pin::{GroupRef, LastMove, MoveCause, SessionPin, ToldCause, UnknownClaims};
 pub use policy::{Level, Lifetimes, LifetimesError, OnGone, OnStep, Policy};
+pub use present::{Carrier, Chosen, MAX_CANDIDATES, choose, present};
 pub use readiness::{AlwaysReady, GROUP_GRACE, Readiness, Ready};
 pub use rollout::{
     AbortRequest, Change, DocumentError, NewGroup, Refusal, Rollout, RolloutError, Status,
     TOMBSTONE_GRACE, Tombstone,
 };
+pub use settle::{Answer, Said, Settled, settle};
 pub use time::Timestamp;
 pub use token::{
     Algorithm, CodeCollision, GroupCodes, Key, KeyError, KeyId, Keyring, MAX_KEYS, MAX_OVERRIDE,

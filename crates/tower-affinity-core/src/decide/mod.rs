@@ -14,4 +14,5 @@ mod tests;
 
 pub use self::decision::{Cause, Cohort, Decision, Kind, Outcome};
 pub use self::inputs::{Absence, Fault, Inputs, Newer, Presented, Shown};
-pub use self::rule::{decide, may_release};
+pub use self::rule::decide;
+pub(crate) use self::rule::may_release;

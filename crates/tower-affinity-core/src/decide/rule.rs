@@ -34,8 +34,7 @@ struct Behind(Revision);
 
 /// Whether a session of `group` that its application lets go could leave now: the group drains,
 /// and the stable one is ready.
-#[must_use]
-pub fn may_release(rollout: &Rollout, ready: &dyn Readiness, group: &GroupId) -> bool {
+pub(crate) fn may_release(rollout: &Rollout, ready: &dyn Readiness, group: &GroupId) -> bool {
     let draining = |group: &Group| matches!(group.state(), State::Draining { .. });
     matches!(rollout.status(group), Status::Serving(group) if draining(group))
         && ready.of(rollout.stable()) == Ready::Yes

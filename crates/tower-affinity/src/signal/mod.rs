@@ -26,12 +26,11 @@
 //! response.extensions_mut().insert(Signal::End);
 //! ```
 
-mod said;
+pub(crate) mod said;
 mod service;
 
 use tower_layer::Layer;
 
-pub(crate) use self::said::Said;
 pub use self::service::{ResponseFuture, SignalService};
 use crate::record::Recorder;
 

@@ -6,9 +6,10 @@ use std::task::{Context, Poll, ready};
 use http::header::{HeaderMap, HeaderName};
 use http::{Request, Response};
 use pin_project_lite::pin_project;
+use tower_affinity_core::Said;
 use tower_service::Service;
 
-use super::{Said, Signal};
+use super::{Signal, said};
 use crate::record::Recorder;
 
 const SESSION: HeaderName = HeaderName::from_static("affinity-session");
@@ -79,14 +80,14 @@ fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Said> {
     if !headers.contains_key(SESSION) {
         return None;
     }
-    let mut said = Said::default();
+    let mut all = Said::default();
     if let http::header::Entry::Occupied(entry) = headers.entry(SESSION) {
         for value in entry.remove_entry_mult().1 {
             match Signal::parse(value.as_bytes()) {
-                Some(signal) => said = said.and(signal),
+                Some(signal) => all = said::and(all, signal),
                 None => recorder.signal_ignored(),
             }
         }
     }
-    Some(said)
+    Some(all)
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use http::{Request, Response};
-use tower_affinity_core::{Fault, Override, Timestamp};
+use tower_affinity_core::{Fault, MAX_CANDIDATES, Override, Timestamp};
 
 use super::cache;
 use super::shared::Wire;
-use crate::carrier::{MAX_CANDIDATES, cookie};
+use crate::carrier::cookie;
 
 /// The header that carries an override.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("affinity-override");

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use http::header::{ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request};
 use tower_affinity_core::{
-    Absence, DrawKey, Fault, Level, Presented as Shows, SessionPin, Shown, Timestamp,
+    Absence, Chosen, DrawKey, Fault, Level, Presented as Shows, Shown, Timestamp, choose, present,
 };
 
 use super::grant::{self, Grant, Visit};
 use super::scope::{AssignBy, Scope};
 use super::shared::Wire;
-use crate::carrier::{Carrier, MAX_CANDIDATES, SameSite, cookie, header};
+use crate::carrier::{Carrier, SameSite, cookie, header};
 use crate::{ClientAddr, PeerAddr};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -107,79 +107,50 @@ impl Wire {
         scope: &Scope,
     ) -> (Shown, Carrier) {
         let by_header = self.carriers.header && headers.contains_key(header::PIN);
-        let mut fault = None;
-        if by_header {
-            match self.best(header::candidates(headers).map(Some), at, scope) {
-                Ok(Some(pin)) => return (Shown::Pin(pin), Carrier::Header),
-                Ok(None) => {}
-                Err(first) => fault = Some(first),
-            }
-        }
-        let mut any_cookie = false;
-        if self.carriers.cookie {
-            let candidates = cookie::candidates(headers, &self.cookie_names);
-            match self.best(candidates.inspect(|_| any_cookie = true), at, scope) {
-                Ok(Some(pin)) => return (Shown::Pin(pin), Carrier::Cookie),
-                Ok(None) => {}
-                Err(first) => fault = fault.or(Some(first)),
-            }
-        }
-        let carrier = if by_header {
-            Carrier::Header
-        } else {
-            Carrier::Cookie
-        };
-        let absence = if is_preflight(method, headers) {
-            Absence::Preflight
-        } else if let Some(fault) = fault {
-            Absence::Fault(fault)
-        } else if !by_header && !any_cookie && self.may_be_withheld(method, headers) {
-            Absence::Withheld
-        } else {
-            Absence::New
-        };
-        (Shown::Nothing(absence), carrier)
+        present(
+            by_header.then(|| self.choose(header::candidates(headers).map(Some), at, scope)),
+            || {
+                let cookies = cookie::candidates(headers, &self.cookie_names);
+                let read = self.carriers.cookie;
+                read.then(|| self.choose(cookies, at, scope)).flatten()
+            },
+            || {
+                if is_preflight(method, headers) {
+                    Absence::Preflight
+                } else if self.may_be_withheld(method, headers) {
+                    Absence::Withheld
+                } else {
+                    Absence::New
+                }
+            },
+        )
     }
 
-    /// The greatest of the valid pins, or what is wrong with the first candidate.
-    fn best<'a>(
+    /// The pin of one carrier that counts; whatever is no pin is counted.
+    fn choose<'a>(
         &self,
         candidates: impl Iterator<Item = Option<&'a [u8]>>,
         at: Timestamp,
         scope: &Scope,
-    ) -> Result<Option<Box<SessionPin>>, Fault> {
-        let mut best: Option<SessionPin> = None;
-        let mut first_fault = None;
-        for (nth, token) in candidates.enumerate() {
-            if nth == MAX_CANDIDATES {
-                self.recorder.pin_rejected(Fault::Duplicates);
-                return Err(Fault::Duplicates);
-            }
-            let opened = match token {
-                Some(token) => self.codec.open(token, at, scope.policy().lifetimes),
-                None => Err(Fault::Malformed),
-            };
+    ) -> Chosen {
+        let chosen = choose(candidates, |token| {
+            let token = token.ok_or(Fault::Malformed);
+            let opened = token.and_then(|t| self.codec.open(t, at, scope.policy().lifetimes));
             match opened {
                 Ok(opened) => {
                     self.recorder.pin_verified(&opened.key);
-                    if best
-                        .as_ref()
-                        .is_none_or(|pin| rank(pin) < rank(&opened.pin))
-                    {
-                        best = Some(opened.pin);
-                    }
+                    Ok(opened.pin)
                 }
                 Err(fault) => {
                     self.recorder.pin_rejected(fault);
-                    first_fault = first_fault.or(Some(fault));
+                    Err(fault)
                 }
             }
+        });
+        if let Some(Err(Fault::Duplicates)) = chosen {
+            self.recorder.pin_rejected(Fault::Duplicates);
         }
-        match (best, first_fault) {
-            (Some(pin), _) => Ok(Some(Box::new(pin))),
-            (None, Some(fault)) => Err(fault),
-            (None, None) => Ok(None),
-        }
+        chosen
     }
 
     fn key<B>(&self, assign: &AssignBy, request: &Request<B>) -> Option<DrawKey> {
@@ -234,12 +205,6 @@ impl Wire {
             }
         }
     }
-}
-
-/// The greatest of several valid pins counts. The last two parts only keep the order in which equal
-/// ones were sent from having a say: who can add a cookie can also put it first.
-fn rank(pin: &SessionPin) -> impl Ord + use<> {
-    (pin.precedence(), pin.expires, pin.session)
 }
 
 fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {

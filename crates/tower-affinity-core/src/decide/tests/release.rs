@@ -1,8 +1,9 @@
 //! Rule 9: a session that its application lets go at a safe point.
 
 use super::ask::{Ask, check, pin, town};
+use crate::decide::may_release;
 use crate::fixtures::{after, at, id, name};
-use crate::{GroupRef, LastMove, MoveCause, Revision, SessionPin, may_release};
+use crate::{GroupRef, LastMove, MoveCause, Revision, SessionPin};
 
 /// P(group, 9), let go by its application.
 fn let_go(group: &str) -> Ask {

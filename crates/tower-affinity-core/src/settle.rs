@@ -1,0 +1,121 @@
+//! What an answer does to its session's pin.
+
+use crate::decide::may_release;
+use crate::{
+    Cause, Decision, GroupId, GroupRef, Kind, Lifetimes, Readiness, Rollout, SessionPin, Timestamp,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// What an application says about its session on one answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The flow is complete: the pin is cleared, whatever else is said.
+    pub end: bool,
+    /// The session may leave a group that drains.
+    pub release: bool,
+    /// The application knows of the session's last move.
+    pub moved_seen: bool,
+}
+
+/// An answer that can carry a pin, and what is needed of its request.
+#[derive(Clone, Copy)]
+pub struct Answer<'a> {
+    /// What was decided.
+    pub decision: &'a Decision,
+    /// The snapshot that it was decided on: later ones are only asked whether a group is aborted by
+    /// now, so that a session's pins stay in the order of decisions.
+    pub rollout: &'a Rollout,
+    /// Which groups have a ready endpoint here.
+    pub ready: &'a dyn Readiness,
+    /// The request's one reading of the clock.
+    pub at: Timestamp,
+    /// How long the scope's pins live.
+    pub lifetimes: Lifetimes,
+    /// What the application says.
+    pub said: Said,
+    /// Whether the answer is a stream or a tunnel, which uses its session for as long as it lasts.
+    pub streams: bool,
+}
+
+impl std::fmt::Debug for Answer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer")
+            .field("decision", self.decision)
+            .field("revision", &self.rollout.revision())
+            .field("at", &self.at)
+            .field("said", &self.said)
+            .field("streams", &self.streams)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is done to the pin that a client holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled {
+    /// Nothing: there is none, or it is still good, or no pin may be written.
+    Kept,
+    /// It is taken away.
+    Cleared,
+    /// The answer carries this one.
+    Written(Box<SessionPin>),
+}
+
+/// Settles the pin of an answer.
+///
+/// `is_aborted` is asked of the newest snapshot, at the moment of the answer, and only if a pin
+/// would be written: none is to a group that was aborted meanwhile, so that a slow answer cannot
+/// lead a session back. A first pin is still written: the session keeps its id and moves with its
+/// next request.
+pub fn settle(answer: &Answer<'_>, is_aborted: impl FnOnce(&GroupId) -> bool) -> Settled {
+    let decision = answer.decision;
+    let Some(pin) = &decision.pin else {
+        return Settled::Kept;
+    };
+    if answer.said.end {
+        return Settled::Cleared;
+    }
+    let Some(pin) = answer.reissued(pin) else {
+        return Settled::Kept;
+    };
+    let withdrawn = match &pin.group {
+        GroupRef::Known(id) => decision.kind != Kind::Assigned && is_aborted(id),
+        GroupRef::Unknown(_) => false,
+    };
+    if withdrawn {
+        Settled::Kept
+    } else {
+        Settled::Written(Box::new(pin))
+    }
+}
+
+impl Answer<'_> {
+    /// The pin that the answer has to carry; `None` if the client's is still good.
+    fn reissued(&self, pin: &SessionPin) -> Option<SessionPin> {
+        // a pin above our revision is renewed in its times only; the application will say it again
+        let ours = self.decision.cause != Cause::Behind;
+        let moved_seen = ours && self.said.moved_seen && pin.last_move.is_some();
+        let release = ours && self.said.release && self.may_release();
+        let stream = self.streams.then(|| pin.clone().streaming(self.lifetimes));
+        let extended = stream.filter(|stream| stream.expires > pin.expires);
+        let issue = self.decision.issue;
+        if !issue && !moved_seen && !release && extended.is_none() {
+            return None;
+        }
+        let pin = extended.unwrap_or_else(|| pin.clone());
+        let pin = if issue {
+            pin
+        } else {
+            pin.renewed(self.rollout.revision(), self.at, self.lifetimes)
+        };
+        let pin = if moved_seen { pin.move_seen() } else { pin };
+        Some(if release { pin.released() } else { pin })
+    }
+
+    /// Whether the session could leave with its next request, for all that its decision knew.
+    fn may_release(&self) -> bool {
+        let group = self.decision.group.as_ref();
+        group.is_some_and(|group| may_release(self.rollout, self.ready, group))
+    }
+}

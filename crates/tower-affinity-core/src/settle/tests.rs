@@ -1,0 +1,221 @@
+//! §2 and §5: when an answer writes a pin, and which.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::cell::Cell;
+
+use super::*;
+use crate::decide::{Cohort, Kind};
+use crate::fixtures::{TA, View, after, at, id, lifetimes, name, rollout, session};
+use crate::{LastMove, MoveCause, Revision};
+
+/// A session of B that began at 0 and asks at 100; the snapshot is of revision 10.
+#[derive(Clone)]
+struct Case {
+    decision: Decision,
+    rollout: Rollout,
+    view: View,
+    said: Said,
+    streams: bool,
+    aborted: bool,
+}
+
+fn pin(group: &str) -> SessionPin {
+    SessionPin::new(session(1), id(group, 1), Revision(9), at(0), lifetimes())
+}
+
+fn case(kind: Kind, cause: Cause, issue: bool) -> Case {
+    let pin = pin("B");
+    Case {
+        decision: Decision {
+            kind,
+            cause,
+            group: Some(id("B", 1)),
+            pin: Some(pin),
+            issue,
+            cohort: Cohort::Current,
+        },
+        rollout: rollout(&[("A", 90), ("B", 10)]),
+        view: View::default(),
+        said: Said::default(),
+        streams: false,
+        aborted: false,
+    }
+}
+
+fn pinned() -> Case {
+    case(Kind::Pinned, Cause::Ok, false)
+}
+
+impl Case {
+    fn moved(mut self) -> Self {
+        self.decision.pin.as_mut().unwrap().last_move = Some(LastMove {
+            from: GroupRef::Known(id("A", 1)),
+            at: at(0),
+            cause: MoveCause::Gone.into(),
+        });
+        self
+    }
+
+    fn draining(self) -> Self {
+        let change = after(&self.rollout, at(0));
+        Self {
+            rollout: self.rollout.drain(&name("B"), change).unwrap(),
+            ..self
+        }
+    }
+
+    fn settled(&self) -> Settled {
+        let asked = Cell::new(false);
+        let answer = Answer {
+            decision: &self.decision,
+            rollout: &self.rollout,
+            ready: &self.view,
+            at: at(100),
+            lifetimes: lifetimes(),
+            said: self.said,
+            streams: self.streams,
+        };
+        let settled = settle(&answer, |_| {
+            asked.set(true);
+            self.aborted
+        });
+        if matches!(settled, Settled::Written(_)) {
+            let first = self.decision.kind == Kind::Assigned;
+            assert_ne!(asked.get(), first, "the newest snapshot is asked");
+        }
+        settled
+    }
+
+    fn written(&self) -> SessionPin {
+        match self.settled() {
+            Settled::Written(pin) => *pin,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_good_pin_is_kept_and_an_issued_one_is_written_as_it_was_decided() {
+    assert_eq!(pinned().settled(), Settled::Kept);
+    let issued = case(Kind::Pinned, Cause::Ok, true);
+    assert_eq!(issued.written(), pin("B"));
+    let mut without = pinned();
+    without.decision.pin = None;
+    without.said.end = true;
+    assert_eq!(without.settled(), Settled::Kept, "there is no session");
+}
+
+#[test]
+fn an_end_clears_the_pin_whatever_else_is_said() {
+    let all = Said {
+        end: true,
+        release: true,
+        moved_seen: true,
+    };
+    for kind in [Kind::Assigned, Kind::Pinned, Kind::Moved] {
+        let case = Case {
+            said: all,
+            streams: true,
+            ..case(kind, Cause::Ok, true).draining()
+        };
+        assert_eq!(case.settled(), Settled::Cleared, "{kind:?}");
+    }
+}
+
+#[test]
+fn no_pin_is_written_to_a_group_aborted_meanwhile_but_a_first_one() {
+    for (kind, cause, written) in [
+        (Kind::Assigned, Cause::New, true),
+        (Kind::Pinned, Cause::Ok, false),
+        (Kind::Moved, Cause::Gone, false),
+        (Kind::Overridden, Cause::Sticky, false),
+    ] {
+        let case = Case {
+            aborted: true,
+            ..case(kind, cause, true)
+        };
+        let is_written = matches!(case.settled(), Settled::Written(_));
+        assert_eq!(is_written, written, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_stream_gives_the_pin_all_the_time_of_its_session_once() {
+    let mut case = Case {
+        streams: true,
+        ..pinned()
+    };
+    let extended = case.written();
+    let expected = SessionPin {
+        issued: at(100),
+        expires: at(0).plus(TA),
+        revision: Revision(10),
+        ..pin("B")
+    };
+    assert_eq!(extended, expected);
+    case.decision.pin = Some(extended);
+    assert_eq!(case.settled(), Settled::Kept, "it has it already");
+    let mut first = case;
+    first.decision = self::case(Kind::Assigned, Cause::New, true).decision;
+    let expected = SessionPin {
+        expires: at(0).plus(TA),
+        ..pin("B")
+    };
+    assert_eq!(first.written(), expected, "an issue keeps its own times");
+}
+
+#[test]
+fn a_release_is_written_only_while_the_group_drains_and_the_stable_one_is_ready() {
+    let release = |case: Case| Case {
+        said: Said {
+            release: true,
+            ..Said::default()
+        },
+        ..case
+    };
+    let draining = release(pinned().draining());
+    assert!(draining.written().released);
+    assert_eq!(draining.written().revision, Revision(11), "renewed as well");
+    assert_eq!(release(pinned()).settled(), Settled::Kept, "B is active");
+    let mut unready = draining;
+    unready.view = View::down(&["A"], at(0));
+    assert_eq!(unready.settled(), Settled::Kept, "A is not ready");
+    let renewed = release(case(Kind::Pinned, Cause::Ok, true));
+    assert!(!renewed.written().released);
+}
+
+#[test]
+fn a_move_that_was_seen_is_forgotten() {
+    let seen = |case: Case| Case {
+        said: Said {
+            moved_seen: true,
+            ..Said::default()
+        },
+        ..case
+    };
+    assert_eq!(seen(pinned().moved()).written().last_move, None);
+    assert_eq!(
+        seen(pinned()).settled(),
+        Settled::Kept,
+        "it was never moved"
+    );
+}
+
+#[test]
+fn a_pin_above_our_revision_is_changed_in_its_times_only() {
+    let all = Said {
+        end: false,
+        release: true,
+        moved_seen: true,
+    };
+    let behind = Case {
+        said: all,
+        ..case(Kind::Pinned, Cause::Behind, false).moved().draining()
+    };
+    assert_eq!(behind.settled(), Settled::Kept);
+    let renewed = Case {
+        said: all,
+        ..case(Kind::Pinned, Cause::Behind, true).moved().draining()
+    };
+    assert_eq!(Some(renewed.written()), renewed.decision.pin);
+}
