@@ -97,7 +97,7 @@ impl World<'_> {
             replica,
             life: self.replicas[replica].lives,
             group,
-            revision: decided.state.rollout.revision(),
+            state: decided.state,
             at: decided.at,
             streams: false,
             decision,

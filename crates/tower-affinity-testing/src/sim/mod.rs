@@ -9,9 +9,8 @@
 //! replica has a file of its own and is told every order. Time is virtual, nothing is threaded, and
 //! all that happens follows from the seed.
 //!
-//! **What is tested** is the core as it is ([`Parts`]): the rule, the tokens, the verbs of the
-//! rollout. What stands between them in the facade (which of several pins counts, what an answer
-//! writes) is said again here in a few lines.
+//! **What is tested** is the core as it is ([`Parts`]): which of several pins counts, the rule, what
+//! an answer writes, the tokens, the verbs of the rollout.
 //!
 //! **Oracles.** After every step: a small model, fed the same orders, says what each decision, each
 //! pin and each state has to be (`model`, `oracle`); it looks into a ledger of what was issued and

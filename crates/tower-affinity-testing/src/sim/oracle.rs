@@ -249,6 +249,12 @@ pub(super) fn objection(
     (!right).then_some("the revision or the count of moves is wrong")
 }
 
+/// Whether the answer of a decision has a pin to carry, while its group is not aborted.
+pub(super) fn writes(decision: &Decision, streams: bool) -> bool {
+    let pin = decision.pin.as_ref();
+    pin.is_some_and(|pin| decision.issue || (streams && !streams_on(pin)))
+}
+
 /// Whether a pin carries what it must as of its stream, which uses all of the session's time.
 pub(super) fn streams_on(pin: &SessionPin) -> bool {
     pin.expires.as_millis() == pin.started.as_millis() + TA.as_millis() as Millis

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tower_affinity_core::{
-    AbortPolicy, AbortRequest, Change, Decision, Fault, GroupName, GroupRef, Inputs, Kind,
-    Lifetimes, Outcome, PinCodec, Readiness, Refusal, Rollout, SessionPin, Timestamp, Weight,
-    decide,
+    AbortPolicy, AbortRequest, Answer, Change, Chosen, Fault, GroupId, GroupName, Inputs,
+    Lifetimes, Outcome, PinCodec, Readiness, Refusal, Rollout, SessionPin, Settled, Timestamp,
+    Weight, choose, decide, settle,
 };
 
 use super::names::name_of;
@@ -89,10 +89,13 @@ pub trait Parts: Sync {
         codec.open(token, now, lifetimes).map(|opened| opened.pin)
     }
 
-    /// Chooses among several valid pins.
-    fn best(&self, pins: Vec<SessionPin>) -> Option<SessionPin> {
-        pins.into_iter()
-            .max_by_key(|pin| (pin.precedence(), pin.expires, pin.session))
+    /// Chooses among the candidates of one carrier.
+    fn choose(
+        &self,
+        candidates: &[&[u8]],
+        open: &dyn Fn(&[u8]) -> Result<SessionPin, Fault>,
+    ) -> Chosen {
+        choose(candidates, |token| open(token))
     }
 
     /// Decides a request.
@@ -100,18 +103,9 @@ pub trait Parts: Sync {
         decide(inputs)
     }
 
-    /// Whether an answer must not carry `pin` any more.
-    fn withdrawn(
-        &self,
-        decision: &Decision,
-        pin: &SessionPin,
-        newest: &Rollout,
-        now: Timestamp,
-    ) -> bool {
-        match &pin.group {
-            GroupRef::Known(id) => decision.kind != Kind::Assigned && newest.is_aborted(id, now),
-            GroupRef::Unknown(_) => false,
-        }
+    /// Settles the pin of an answer.
+    fn settle(&self, answer: &Answer<'_>, is_aborted: &dyn Fn(&GroupId) -> bool) -> Settled {
+        settle(answer, is_aborted)
     }
 
     /// Whether a state that was delivered replaces a replica's own.

@@ -220,7 +220,7 @@ impl World<'_> {
                     replica,
                     life: self.replicas[replica].lives,
                     group,
-                    revision: state.rollout.revision(),
+                    state,
                     at,
                     streams: self.dice.chance(30),
                     decision,

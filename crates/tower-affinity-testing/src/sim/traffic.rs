@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use tower_affinity_core::{
-    Absence, Cause, Decision, Fault, Inputs, Kind, Level, Newer, OnGone, Outcome, Policy,
-    Presented, SessionId, SessionPin, Shown, Timestamp,
+    Absence, Answer, Cause, Decision, Fault, GroupId, Inputs, Kind, Level, MAX_CANDIDATES, Newer,
+    OnGone, Outcome, Policy, Presented, Said, SessionId, SessionPin, Settled, Shown, Timestamp,
+    present,
 };
 
 use super::Violation;
@@ -13,9 +14,6 @@ use super::ledger::Entry;
 use super::names::{Millis, id_of, lifetimes, signing_key};
 use super::oracle::{self, Sight};
 use super::world::{Check, Event, Source, State, World};
-
-/// The greatest number of candidates that are looked at.
-const MAX_CANDIDATES: usize = 4;
 
 /// Something that a client sends as a pin.
 #[derive(Clone, Debug)]
@@ -104,25 +102,11 @@ impl World<'_> {
 
     /// What the wire side makes of the candidates.
     fn read(&self, replica: usize, sent: &[Sent], at: Timestamp) -> Shown {
-        if sent.len() > MAX_CANDIDATES {
-            return Shown::Nothing(Absence::Fault(Fault::Duplicates));
-        }
         let codec = self.codec(replica);
-        let (mut pins, mut fault) = (Vec::new(), None);
-        for sent in sent {
-            match self
-                .parts
-                .open(&codec, self.text(sent).as_bytes(), at, lifetimes())
-            {
-                Ok(pin) => pins.push(pin),
-                Err(first) => fault = fault.or(Some(first)),
-            }
-        }
-        match (self.parts.best(pins), fault) {
-            (Some(pin), _) => Shown::Pin(Box::new(pin)),
-            (None, Some(fault)) => Shown::Nothing(Absence::Fault(fault)),
-            (None, None) => Shown::Nothing(Absence::New),
-        }
+        let tokens: Vec<&[u8]> = sent.iter().map(|sent| self.text(sent).as_bytes()).collect();
+        let open = |token: &[u8]| self.parts.open(&codec, token, at, lifetimes());
+        let chosen = self.parts.choose(&tokens, &open);
+        present(None, || chosen, || Absence::New).0
     }
 
     /// The issued pin that was chosen, which has to be the greatest of the valid ones.
@@ -473,36 +457,41 @@ impl World<'_> {
         let replica = flight.replica;
         let newest = Rc::clone(&self.replicas[replica].state);
         let now = self.clock(replica);
+        let decision = &flight.decision;
+        let answer = Answer {
+            decision,
+            rollout: &flight.state.rollout,
+            ready: &self.replicas[replica].view(),
+            at: flight.at,
+            lifetimes: lifetimes(),
+            said: Said::default(),
+            streams: flight.streams,
+        };
+        let is_aborted = |id: &GroupId| newest.rollout.is_aborted(id, now);
+        let settled = self.parts.settle(&answer, &is_aborted);
         let reached = &mut self.trace.reached;
         reached.request_in_flight_across_a_swap +=
-            u64::from(newest.rollout.revision() > flight.revision);
-        let over = flight
-            .decision
-            .pin
-            .as_ref()
-            .is_some_and(|pin| now >= pin.expires);
+            u64::from(newest.rollout.revision() > flight.state.rollout.revision());
+        let over = decision.pin.as_ref().is_some_and(|pin| now >= pin.expires);
         reached.expiry_between_decision_and_answer += u64::from(over);
-        let Some(pin) = flight.reissue() else {
-            return Ok(None);
-        };
         let out = newest.model.is_out(flight.group, now.as_millis());
-        let first = flight.decision.kind == Kind::Assigned;
-        if self
-            .parts
-            .withdrawn(&flight.decision, &pin, &newest.rollout, now)
-        {
-            reached.withdrawn_at_the_answer += 1;
-            if !out || first {
-                return Violation::of("the pin", format!("{pin:?} was not written"));
+        let first = decision.kind == Kind::Assigned;
+        let wished = oracle::writes(decision, flight.streams);
+        let pin = match settled {
+            Settled::Written(_) if out && !first => {
+                return Violation::of(
+                    "I2 abort",
+                    format!("an answer writes a pin to an aborted group: {settled:?}"),
+                );
             }
-            return Ok(None);
-        }
-        if out && !first {
-            return Violation::of(
-                "I2 abort",
-                format!("an answer writes a pin to an aborted group: {pin:?}"),
-            );
-        }
+            Settled::Written(pin) if wished => pin,
+            Settled::Kept if !wished => return Ok(None),
+            Settled::Kept if out && !first => {
+                reached.withdrawn_at_the_answer += 1;
+                return Ok(None);
+            }
+            _ => return Violation::of("the pin", format!("{decision:?}: {settled:?}")),
+        };
         reached.first_pin_into_an_abort += u64::from(out);
         if flight.streams {
             reached.stream_extended_its_pin += 1;

@@ -1,24 +1,35 @@
 //! Wrong reading and writing of pins: which bytes are believed, which pin counts, what is written.
 
-use tower_affinity_core::{Decision, Fault, Lifetimes, PinCodec, Rollout, SessionPin, Timestamp};
+use tower_affinity_core::{
+    Answer, Chosen, Fault, GroupId, Lifetimes, PinCodec, SessionPin, Settled, Timestamp, choose,
+    settle,
+};
 use tower_affinity_testing::sim::{self, Parts};
 
 use super::Planted;
 
-struct FirstWins;
+type Open<'a> = dyn Fn(&[u8]) -> Result<SessionPin, Fault> + 'a;
 
-impl Parts for FirstWins {
-    fn best(&self, pins: Vec<SessionPin>) -> Option<SessionPin> {
-        pins.into_iter().next()
+/// Counts another of several valid pins.
+struct Picks(fn(Vec<SessionPin>) -> Option<SessionPin>);
+
+impl Parts for Picks {
+    fn choose(&self, candidates: &[&[u8]], open: &Open<'_>) -> Chosen {
+        let right = choose(candidates, |token| open(token));
+        let valid = candidates.iter().filter_map(|token| open(token).ok());
+        match right {
+            Some(Ok(_)) => (self.0)(valid.collect()).map(|pin| Ok(Box::new(pin))),
+            _ => right,
+        }
     }
 }
 
-struct NoRevisionRule;
+fn first(pins: Vec<SessionPin>) -> Option<SessionPin> {
+    pins.into_iter().next()
+}
 
-impl Parts for NoRevisionRule {
-    fn best(&self, pins: Vec<SessionPin>) -> Option<SessionPin> {
-        pins.into_iter().max_by_key(|pin| (pin.issued, pin.session))
-    }
+fn latest(pins: Vec<SessionPin>) -> Option<SessionPin> {
+    pins.into_iter().max_by_key(|pin| (pin.issued, pin.session))
 }
 
 /// A signature by anybody will do.
@@ -59,8 +70,8 @@ impl Parts for Lenient {
 struct WritesBack;
 
 impl Parts for WritesBack {
-    fn withdrawn(&self, _: &Decision, _: &SessionPin, _: &Rollout, _: Timestamp) -> bool {
-        false
+    fn settle(&self, answer: &Answer<'_>, _: &dyn Fn(&GroupId) -> bool) -> Settled {
+        settle(answer, |_| false)
     }
 }
 
@@ -76,12 +87,12 @@ pub(super) fn all() -> Vec<Planted> {
     vec![
         (
             "the first cookie wins",
-            Box::new(FirstWins),
+            Box::new(Picks(first)),
             &["I3 the newest pin"],
         ),
         (
             "no revision rule",
-            Box::new(NoRevisionRule),
+            Box::new(Picks(latest)),
             &["I3 the newest pin"],
         ),
         (
