@@ -17,6 +17,10 @@ pub struct InvalidName {
 }
 
 impl InvalidName {
+    pub(crate) const fn new(kind: &'static str, accepted: &'static str) -> Self {
+        Self { kind, accepted }
+    }
+
     /// What is accepted, as a phrase that fits after "accepted: ".
     #[must_use]
     pub fn accepted(&self) -> &'static str {

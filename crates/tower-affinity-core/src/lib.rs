@@ -29,7 +29,10 @@ pub use clock::Clock;
 pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
 };
-pub use fleet::{Announced, Engine, EngineError, EngineFuture, Replaced, Stored, Version};
+pub use fleet::{
+    Acknowledged, Announced, Digest, Engine, EngineError, EngineFuture, GroupRecord, MAX_ADMIN,
+    RecordError, Replaced, ReplicaRecord, Sketch, Stored, Version,
+};
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{
     EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName, SessionId,
@@ -45,6 +48,6 @@ pub use rollout::{
 pub use settle::{Answer, Said, Settled, settle};
 pub use time::Timestamp;
 pub use token::{
-    Algorithm, CodeCollision, GroupCodes, Key, KeyError, KeyId, Keyring, MAX_KEYS, MAX_OVERRIDE,
-    MAX_TOKEN, Opened, Override, PinCodec, Sealed,
+    Algorithm, CodeCollision, GroupCodes, Key, KeyDigest, KeyError, KeyId, Keyring, MAX_KEYS,
+    MAX_OVERRIDE, MAX_TOKEN, Opened, Override, PinCodec, Sealed,
 };

@@ -100,9 +100,13 @@ impl PinCodec {
         &self.grants
     }
 
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.keys.iter().map(|key| &key.key)
+    }
+
     /// The ids of the keys; the first one signs.
     pub fn key_ids(&self) -> impl Iterator<Item = &KeyId> {
-        self.keys.iter().map(|key| key.key.id())
+        self.keys().map(Key::id)
     }
 
     /// The codes of all ids of `rollout` under all keys.

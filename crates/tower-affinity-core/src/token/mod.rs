@@ -1,11 +1,13 @@
 //! The pin on the wire: a compact JWS whose claims are typed and checked here.
 //!
 //! `keyring` holds the keys, `code` hides the groups' names, `claims` is the JSON, `codec` seals
-//! and opens; `grant` does so for overrides, which are tokens of another kind.
+//! and opens; `grant` does so for overrides, which are tokens of another kind. `digest` shows that
+//! two replicas hold the same key.
 
 mod claims;
 mod code;
 mod codec;
+mod digest;
 mod grant;
 mod keyring;
 #[cfg(test)]
@@ -13,5 +15,6 @@ mod tests;
 
 pub use self::code::{CodeCollision, GroupCodes};
 pub use self::codec::{MAX_TOKEN, Opened, PinCodec, Sealed};
+pub use self::digest::KeyDigest;
 pub use self::grant::{MAX_OVERRIDE, Override};
 pub use self::keyring::{Algorithm, Key, KeyError, KeyId, Keyring, MAX_KEYS};
