@@ -107,7 +107,8 @@ impl Answer<'_> {
         let pin = if issue {
             pin
         } else {
-            pin.renewed(self.rollout.revision(), self.at, self.lifetimes)
+            let revision = self.decision.cause.reissued(&pin, self.rollout.revision());
+            pin.renewed(revision, self.at, self.lifetimes)
         };
         let pin = if moved_seen { pin.move_seen() } else { pin };
         Some(if release { pin.released() } else { pin })

@@ -184,6 +184,18 @@ causes! {
     Early => "early",
 }
 
+impl Cause {
+    /// The revision of a pin that is issued anew for this cause. While the sessions of an aborted
+    /// group stay, it is the pin's own, which is older than the abort: no renewal by a clock for
+    /// which the deadline is still to come outranks a move by one for which it is over.
+    pub(crate) fn reissued(self, pin: &SessionPin, ours: Revision) -> Revision {
+        match self {
+            Self::AbortedStay => pin.revision,
+            _ => ours,
+        }
+    }
+}
+
 impl From<Fault> for Cause {
     fn from(fault: Fault) -> Self {
         match fault {

@@ -283,7 +283,7 @@ impl Inputs<'_> {
         let held = pin.released && pin.revision <= revision && !self.may_release(id);
         let issue = held || pin.is_due(self.now, policy.lifetimes);
         let pin = if issue {
-            pin.renewed(revision, self.now, policy.lifetimes)
+            pin.renewed(cause.reissued(pin, revision), self.now, policy.lifetimes)
         } else {
             pin.clone()
         };

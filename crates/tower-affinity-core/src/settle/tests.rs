@@ -202,6 +202,16 @@ fn a_move_that_was_seen_is_forgotten() {
 }
 
 #[test]
+fn a_stream_of_an_aborted_group_whose_sessions_stay_keeps_the_revision_of_its_pin() {
+    let case = Case {
+        streams: true,
+        ..case(Kind::Pinned, Cause::AbortedStay, false)
+    };
+    let written = case.written();
+    assert_eq!((written.revision, written.issued), (Revision(9), at(100)));
+}
+
+#[test]
 fn a_pin_above_our_revision_is_changed_in_its_times_only() {
     let all = Said {
         end: false,

@@ -243,7 +243,12 @@ pub(super) fn objection(
     if times.2 != before.expires.max(end(issued, before.started)) {
         return Some("the expiry is not the idle lifetime away");
     }
-    let right = pin.revision.0 == revision.max(before.revision)
+    let under = if decision.cause == Cause::AbortedStay {
+        before.revision
+    } else {
+        revision.max(before.revision)
+    };
+    let right = pin.revision.0 == under
         && pin.moves == before.moves + u32::from(moved)
         && pin.placed == (before.placed || moved);
     (!right).then_some("the revision or the count of moves is wrong")

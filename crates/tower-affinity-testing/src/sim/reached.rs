@@ -65,6 +65,8 @@ reached! {
     moved_again_after_an_old_pin,
     /// Sessions that stay until the deadline.
     stayed,
+    /// A pin renewed because a stay lasts, whose session another clock has moved already.
+    stayed_behind_a_move,
     /// Sessions that were ended.
     ended,
     /// A session of a lost group.

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use tower_affinity_core::{
-    Cause, GroupId, Kind, Level, OnGone, Policy, Revision, SessionId, SessionPin, Timestamp,
+    AbortPolicy, Cause, GroupId, Kind, Level, OnGone, Policy, Revision, SessionId, SessionPin,
+    Timestamp,
 };
 
 use super::flight::Flight;
@@ -27,6 +28,7 @@ impl World<'_> {
                 self.replica_event();
                 Ok(())
             }
+            98 if self.dice.chance(600) => self.at_a_deadline(),
             _ => self.at_an_edge(),
         }
     }
@@ -313,6 +315,50 @@ impl World<'_> {
         self.rotated_at = self.now;
     }
 
+    /// The deadline of a `stay` is over for the clock that is ahead and not for the one behind it;
+    /// a client with a session there asks both, the one behind with the newer state.
+    fn at_a_deadline(&mut self) -> Check {
+        let by_clock = |replica: &usize| self.replicas[*replica].offset;
+        let (Some(ahead), Some(behind)) = (
+            (0..self.replicas.len()).max_by_key(by_clock),
+            (0..self.replicas.len()).min_by_key(by_clock),
+        ) else {
+            return Ok(());
+        };
+        let stay = |client: usize| {
+            let id = self.ledger[self.clients[client].holds(self.now)?].id;
+            let (abort, _) = self.replicas[ahead].state.model.aborts.get(&id)?;
+            match abort.policy {
+                AbortPolicy::Stay { until } => Some((client, until)),
+                _ => None,
+            }
+        };
+        let stays: Vec<_> = (0..self.clients.len()).filter_map(stay).collect();
+        let Some((client, until)) = stays.get(self.dice.below(stays.len())).copied() else {
+            return Ok(());
+        };
+        let offset = self.replicas[ahead].offset;
+        let over = until.as_millis().saturating_add_signed(-offset) + self.dice.within(0, 500);
+        if over < self.now {
+            return Ok(());
+        }
+        self.replicas[ahead].cut_until = over + 1_000;
+        self.operate()?;
+        self.advance(over - self.now)?;
+        let policy = in_groups();
+        let sent: Vec<Sent> = self.held(client);
+        for replica in [behind, ahead] {
+            let decided = self.request(client, replica, policy, &sent)?;
+            self.follow_up(client, replica, decided);
+        }
+        Ok(())
+    }
+
+    fn held(&self, client: usize) -> Vec<Sent> {
+        let held = self.clients[client].holds(self.now);
+        held.map(Sent::Issued).into_iter().collect()
+    }
+
     /// The clock stops exactly where a pin becomes due, or ends, and its client asks then.
     fn at_an_edge(&mut self) -> Check {
         let client = self.dice.below(self.clients.len());
@@ -332,17 +378,7 @@ impl World<'_> {
         if by_true_time > self.now {
             self.advance(by_true_time - self.now)?;
         }
-        let policy = Policy {
-            level: Level::Group,
-            on_gone: OnGone::Move,
-            lifetimes: lifetimes(),
-            ..Policy::default()
-        };
-        let sent: Vec<Sent> = self.clients[client]
-            .holds(self.now)
-            .map(Sent::Issued)
-            .into_iter()
-            .collect();
+        let (policy, sent) = (in_groups(), self.held(client));
         let decided = self.request(client, replica, policy, &sent)?;
         self.follow_up(client, replica, decided);
         Ok(())
@@ -367,5 +403,13 @@ impl World<'_> {
         self.advance(10_000)?;
         self.settle_down()?;
         self.drain_all()
+    }
+}
+
+/// What most scopes ask for.
+pub(super) fn in_groups() -> Policy {
+    Policy {
+        lifetimes: lifetimes(),
+        ..Policy::default()
     }
 }

@@ -338,10 +338,12 @@ impl World<'_> {
         let newest = self.clients[client].newest;
         let shared = self.source == Source::Engine;
         // one move per abort is promised for clocks that are at most five minutes apart
-        // and while it lasts, a stay renews the old pin, which then can be newer than the moved one
-        let together = self.clocks_agree() && decision.cause != Cause::AbortedStay;
+        let together = self.clocks_agree();
         let above = entry.is_some_and(|entry| entry.revision > decided.state.rollout.revision().0);
         let session = self.history.of(pin.session.bits());
+        let renews = decision.cause == Cause::AbortedStay && decision.issue;
+        let moved = session.edges.iter().any(|(from, _)| *from == group);
+        self.trace.reached.stayed_behind_a_move += u64::from(renews && moved);
         if decision.cause == Cause::Gone && above {
             session.given_up = true;
         }
@@ -363,7 +365,9 @@ impl World<'_> {
                 session.edges.push(edge);
             }
         }
-        if decision.issue && (newest || !shared) {
+        // a lost answer lets an older pin be renewed, which a running stay does not lift
+        let lifted = decision.cause != Cause::AbortedStay;
+        if decision.issue && lifted && (newest || !shared) {
             let before = std::mem::replace(&mut session.issued[replica], pin.revision.0);
             if pin.revision.0 < before {
                 return Violation::of("I4 revisions", format!("{} after {before}", pin.revision));

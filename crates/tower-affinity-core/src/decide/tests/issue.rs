@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ask::{Ask, pin, town};
 use crate::fixtures::{TA, TI, after, at, id, lifetimes, name};
-use crate::{Cohort, GroupRef, LastMove, Lifetimes, MoveCause, Revision, SessionPin};
+use crate::{Cohort, GroupRef, LastMove, Lifetimes, MoveCause, Revision, SessionPin, Shown};
 
 fn renewed(pin: SessionPin, now: i64) -> SessionPin {
     let decision = Ask::with(pin).now(now).decision();
@@ -49,6 +49,22 @@ fn a_renewal_keeps_all_but_its_times_and_revision() {
         ..old
     };
     assert_eq!(new, expected);
+}
+
+#[test]
+fn a_move_outranks_what_a_slower_clock_renews_while_the_stay_lasts_for_it() {
+    let old = pin("F", 9);
+    // F's sessions stay until 600; one clock shows that time already, the other is behind
+    let slow = renewed(old.clone(), 599);
+    assert_eq!(slow.revision, Revision(9), "the renewal keeps its revision");
+    assert_eq!((slow.issued, slow.expires), (at(599), at(599 + 1800)));
+    let mut ahead = Ask::with(slow.clone()).now(600);
+    for shown in [old, slow.clone()] {
+        ahead.shown = Shown::Pin(Box::new(shown));
+        let moved = ahead.decision();
+        assert_eq!(moved.cause.as_str(), "aborted");
+        assert!(moved.pin.unwrap().precedence() > slow.precedence());
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl Parts for Decides {
 type Rule = fn(&Inputs<'_>) -> Outcome;
 
 pub(super) fn all() -> Vec<Planted> {
-    let planted: [(_, Rule, &'static [_]); 9] = [
+    let planted: [(_, Rule, &'static [_]); 10] = [
         (
             "a refresh moves the session's start",
             refresh_moves_start,
@@ -49,6 +49,11 @@ pub(super) fn all() -> Vec<Planted> {
             "a session moves by weights, not to the target",
             moved_by_weights,
             &["I3 moves"],
+        ),
+        (
+            "a running stay lifts the revision of a renewal",
+            stay_lifts,
+            &["the pin"],
         ),
         ("only the canary gets pins", canary_only, &["the pin"]),
         (
@@ -172,6 +177,16 @@ fn moved_by_weights(inputs: &Inputs<'_>) -> Outcome {
         {
             pin.group = GroupRef::Known(group.id().clone());
             decision.group = Some(group.id().clone());
+        }
+    })
+}
+
+fn stay_lifts(inputs: &Inputs<'_>) -> Outcome {
+    changed(inputs, |decision| {
+        if let (Cause::AbortedStay, true, Some(pin)) =
+            (decision.cause, decision.issue, &mut decision.pin)
+        {
+            pin.revision = pin.revision.max(inputs.rollout.revision());
         }
     })
 }
