@@ -16,6 +16,7 @@ mod edits;
 mod keys;
 mod live;
 mod mutations;
+mod previews;
 mod restart;
 mod verbs;
 

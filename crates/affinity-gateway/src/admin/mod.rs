@@ -7,6 +7,7 @@ mod endpoints;
 mod guard;
 mod mint;
 mod pins;
+mod preview;
 mod problem;
 mod token;
 mod verbs;

@@ -13,11 +13,12 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use tower_affinity::core::{GroupName, Revision, Weight};
 
+use super::preview::{self, Mode};
 use super::problem::Problem;
 use super::views::RolloutView;
 use super::{AdminOptions, endpoints};
 use crate::config::RollbackPolicy;
-use crate::control::{Request, Verb};
+use crate::control::{ControlError, Request, Verb};
 
 /// The body of a registration.
 #[derive(Debug, Deserialize)]
@@ -66,6 +67,7 @@ type Body<T> = Result<Json<T>, JsonRejection>;
 pub(super) async fn weights(
     State(options): State<AdminOptions>,
     peer: Peer,
+    mode: Mode,
     headers: HeaderMap,
     body: Body<BTreeMap<String, u64>>,
 ) -> Result<Response, Problem> {
@@ -78,12 +80,13 @@ pub(super) async fn weights(
             "name at least one group: {\"GROUP\": WEIGHT}",
         ));
     }
-    run(options, peer, &headers, Verb::Weights(weights)).await
+    run(options, peer, mode, &headers, Verb::Weights(weights)).await
 }
 
 pub(super) async fn register(
     State(options): State<AdminOptions>,
     peer: Peer,
+    mode: Mode,
     headers: HeaderMap,
     body: Body<Registration>,
 ) -> Result<Response, Problem> {
@@ -99,19 +102,20 @@ pub(super) async fn register(
         endpoints,
         weight: weight(number)?,
     };
-    run(options, peer, &headers, verb).await
+    run(options, peer, mode, &headers, verb).await
 }
 
 pub(super) async fn group(
     State(options): State<AdminOptions>,
     Path((group, verb)): Path<(String, String)>,
     peer: Peer,
+    mode: Mode,
     headers: HeaderMap,
     body: Body<Wishes>,
 ) -> Result<Response, Problem> {
     let group = name(&group)?;
     let verb = or_none(body, &headers)?.verb(&verb, group)?;
-    run(options, peer, &headers, verb).await
+    run(options, peer, mode, &headers, verb).await
 }
 
 /// What `lock` and `unlock` take: nothing.
@@ -122,21 +126,23 @@ pub(super) struct NoWishes {}
 pub(super) async fn lock(
     State(options): State<AdminOptions>,
     peer: Peer,
+    mode: Mode,
     headers: HeaderMap,
     body: Body<NoWishes>,
 ) -> Result<Response, Problem> {
     or_none(body, &headers)?;
-    run(options, peer, &headers, Verb::Lock).await
+    run(options, peer, mode, &headers, Verb::Lock).await
 }
 
 pub(super) async fn unlock(
     State(options): State<AdminOptions>,
     peer: Peer,
+    mode: Mode,
     headers: HeaderMap,
     body: Body<NoWishes>,
 ) -> Result<Response, Problem> {
     or_none(body, &headers)?;
-    run(options, peer, &headers, Verb::Unlock).await
+    run(options, peer, mode, &headers, Verb::Unlock).await
 }
 
 /// A verb without wishes needs no body, only the content type.
@@ -193,6 +199,7 @@ impl Wishes {
 async fn run(
     options: AdminOptions,
     peer: Peer,
+    mode: Mode,
     headers: &HeaderMap,
     verb: Verb,
 ) -> Result<Response, Problem> {
@@ -206,15 +213,13 @@ async fn run(
         verb,
     };
     let control = options.control.clone();
+    if mode == Mode::Preview {
+        let name = request.verb.name();
+        let preview = blocking(move || control.preview(&request)).await?;
+        return Ok(preview::answer(&options, name, &preview));
+    }
     // the state file is written and synced before the change is visible
-    let changed = tokio::task::spawn_blocking(move || control.change(&request)).await;
-    let changed = changed.map_err(|_| {
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "failed",
-            "the change was not made",
-        )
-    })??;
+    let changed = blocking(move || control.change(&request)).await?;
     let revision = changed.after.revision().0;
     let before = changed.before.revision().0;
     let accepted = Accepted {
@@ -225,6 +230,20 @@ async fn run(
         rollout: RolloutView::of(&options.control, &changed.after),
     };
     Ok(([(ETAG, format!("\"{revision}\""))], Json(accepted)).into_response())
+}
+
+/// Runs what waits for a disk.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ControlError> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await.map_err(|_| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "failed",
+            "the change was not made",
+        )
+    })?;
+    Ok(done?)
 }
 
 fn name(text: &str) -> Result<GroupName, Problem> {

@@ -2,7 +2,7 @@
 //!
 //! `verb` names the changes, `edit` turns an edited file into one change, `plane` runs changes one
 //! after another: decided on the present snapshot, kept in the state file (`store`), and only then
-//! published to the data plane.
+//! published to the data plane. `preview` decides one and does nothing of it.
 
 mod cookies;
 mod drained;
@@ -12,6 +12,7 @@ mod expiries;
 mod first;
 mod keys;
 mod plane;
+mod preview;
 mod publish;
 mod store;
 #[cfg(test)]
@@ -22,5 +23,6 @@ pub use self::drained::Left;
 pub use self::edit::EditError;
 pub use self::error::ControlError;
 pub use self::plane::{Changed, Control, Start};
+pub use self::preview::{Fate, Leaving, Preview};
 pub use self::store::StoreError;
 pub use self::verb::{Request, Verb};

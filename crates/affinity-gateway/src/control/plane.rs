@@ -17,11 +17,12 @@ use super::error::ControlError;
 use super::expiries::KeptExpiries;
 use super::first::first_rollout;
 use super::keys::rotated;
+use super::preview::Decided;
 use super::publish::{claimed_twice, publish_endpoints};
 use super::store::{Kept, StateFile, StoreError};
 use super::verb::{Request, Terms, Verb};
 use crate::causes::with_causes;
-use crate::config::{RollbackPolicy, Settings};
+use crate::config::{RollbackPolicy, ScopeSetting, Settings};
 
 /// The control plane of one gateway. Clones share it.
 #[derive(Clone, Debug)]
@@ -56,6 +57,7 @@ struct Live {
     within: Duration,
     streams: Duration,
     limits: BTreeMap<String, u32>,
+    scopes: Vec<ScopeSetting>,
 }
 
 /// What a gateway starts from.
@@ -116,6 +118,7 @@ impl Control {
             within: settings.rollback.within,
             streams: settings.rollback.streams,
             limits: BTreeMap::new(),
+            scopes: settings.scopes.clone(),
             kept,
         };
         let control = Self(Arc::new(Plane {
@@ -270,23 +273,7 @@ impl Control {
         let mut live = self.live();
         let before = self.0.rollouts.current();
         let is_abort = matches!(request.verb, Verb::Abort { .. });
-        if let Some(expected) = request.if_match
-            && expected != before.revision()
-            && !is_abort
-        {
-            return Err(ControlError::Stale {
-                expected,
-                now: before.revision(),
-            });
-        }
-        request.verb.check(live.policy)?;
-        let mut kept = live.kept.clone();
-        if let Verb::Register {
-            group, endpoints, ..
-        } = &request.verb
-        {
-            kept.endpoints.insert(group.to_string(), endpoints.clone());
-        }
+        let kept = live.asked(request, &before)?;
         let mut is_kept = true;
         let keep = |saved: Result<(), StoreError>| match saved {
             // a full disk must not keep a bad commit in service
@@ -306,6 +293,24 @@ impl Control {
             before,
             after,
             is_kept,
+        })
+    }
+
+    /// Decides a change as [`Control::change`] would, and leaves everything as it is.
+    pub(super) fn decide(&self, request: &Request) -> Result<Decided, ControlError> {
+        let live = self.live();
+        let before = self.0.rollouts.current();
+        let (now, mut kept) = (self.now(), live.asked(request, &before)?);
+        let after = self.next(&live, &mut kept, &before, now, |rollout, terms| {
+            Ok(request.verb.apply(rollout, terms)?)
+        })?;
+        Ok(Decided {
+            at: now,
+            before,
+            after,
+            lifetimes: live.lifetimes,
+            streams: live.streams,
+            scopes: live.scopes.clone(),
         })
     }
 
@@ -349,6 +354,7 @@ impl Control {
             within: settings.rollback.within,
             streams: settings.rollback.streams,
             limits: limits.collect(),
+            scopes: settings.scopes.clone(),
         };
         let after = self.publish(
             &mut next,
@@ -385,28 +391,7 @@ impl Control {
     ) -> Result<Arc<Rollout>, ControlError> {
         let plane = &*self.0;
         plane.rollouts.update(|rollout| {
-            let terms = Terms {
-                change: Change {
-                    revision: rollout.revision().next(),
-                    now: self.now(),
-                    max_age: live.lifetimes.max_age(),
-                },
-                groups: &plane.groups,
-                expiries: &plane.expiries,
-                skew: live.skew,
-                policy: live.policy,
-                within: live.within,
-            };
-            let next = change(rollout, &terms)?;
-            live.codec
-                .codes(&next)
-                .map_err(|CodeCollision(group)| Refusal::Collision(group))?;
-            kept.endpoints
-                .retain(|name, _| next.groups().iter().any(|g| g.name().as_str() == name));
-            kept.rollout = next.clone();
-            if let Some((address, group)) = claimed_twice(&next, &kept.endpoints) {
-                return Err(ControlError::EndpointTaken { address, group });
-            }
+            let next = self.next(live, &mut kept, rollout, self.now(), change)?;
             kept.expiries = KeptExpiries::so_far(&plane.expiries);
             kept_on_disk(plane.file.save(&kept))?;
             plane.expiries.retain(&next);
@@ -416,9 +401,67 @@ impl Control {
         })
     }
 
+    /// The next state with what is kept of it, or what stands against it.
+    fn next(
+        &self,
+        live: &Live,
+        kept: &mut Kept,
+        rollout: &Rollout,
+        now: Timestamp,
+        change: impl FnOnce(&Rollout, &Terms<'_>) -> Result<Rollout, ControlError>,
+    ) -> Result<Rollout, ControlError> {
+        let terms = Terms {
+            change: Change {
+                revision: rollout.revision().next(),
+                now,
+                max_age: live.lifetimes.max_age(),
+            },
+            groups: &self.0.groups,
+            expiries: &self.0.expiries,
+            skew: live.skew,
+            policy: live.policy,
+            within: live.within,
+        };
+        let next = change(rollout, &terms)?;
+        live.codec
+            .codes(&next)
+            .map_err(|CodeCollision(group)| Refusal::Collision(group))?;
+        kept.endpoints
+            .retain(|name, _| next.groups().iter().any(|g| g.name().as_str() == name));
+        kept.rollout = next.clone();
+        if let Some((address, group)) = claimed_twice(&next, &kept.endpoints) {
+            return Err(ControlError::EndpointTaken { address, group });
+        }
+        Ok(next)
+    }
+
     fn live(&self) -> MutexGuard<'_, Live> {
         // every change replaces what is in it as a whole, so it is whole after a panic too
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Live {
+    /// What is to be kept once a change is made that may be asked for now.
+    fn asked(&self, request: &Request, before: &Rollout) -> Result<Kept, ControlError> {
+        if let Some(expected) = request.if_match
+            && expected != before.revision()
+            && !matches!(request.verb, Verb::Abort { .. })
+        {
+            return Err(ControlError::Stale {
+                expected,
+                now: before.revision(),
+            });
+        }
+        request.verb.check(self.policy)?;
+        let mut kept = self.kept.clone();
+        if let Verb::Register {
+            group, endpoints, ..
+        } = &request.verb
+        {
+            kept.endpoints.insert(group.to_string(), endpoints.clone());
+        }
+        Ok(kept)
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tower_affinity::balance::Groups;
-use tower_affinity::core::{Clock, GroupName, Revision, Timestamp, Weight};
+use tower_affinity::core::{Clock, GroupName, Revision, Rollout, Timestamp, Weight};
 use tower_affinity_testing::HandClock;
 
 use super::{Changed, Control, ControlError, Request, StoreError, Verb};
@@ -21,6 +21,7 @@ use crate::config::{Settings, parse};
 
 mod drained;
 mod edits;
+mod previews;
 mod restarts;
 mod verbs;
 

@@ -60,6 +60,15 @@ impl Call {
         }
     }
 
+    /// Asks what a change would do, and changes nothing.
+    pub(crate) fn preview(self) -> Self {
+        Self {
+            path: format!("{}?preview=true", self.path),
+            repeatable: true,
+            ..self
+        }
+    }
+
     /// Reading on loopback needs no token.
     pub(super) fn needs_token(&self) -> bool {
         self.method != Method::GET

@@ -16,6 +16,8 @@ pub(super) struct Change {
     pub(super) call: Call,
     /// The group that it is about; its new state is told.
     pub(super) group: Option<GroupName>,
+    /// Whether it is only looked at.
+    pub(super) is_preview: bool,
 }
 
 impl Verb {
@@ -36,6 +38,17 @@ impl Verb {
     }
 }
 
+impl Change {
+    fn new(call: Call, group: Option<&GroupName>, seen: &Seen) -> Self {
+        let call = call.if_match(seen.if_match);
+        Self {
+            call: if seen.preview { call.preview() } else { call },
+            group: group.cloned(),
+            is_preview: seen.preview,
+        }
+    }
+}
+
 impl Register {
     fn change(&self) -> Change {
         let body = json!({
@@ -44,10 +57,7 @@ impl Register {
             "weight": self.weight.get(),
         });
         let call = Call::change(Method::POST, "/v1/groups", &body);
-        Change {
-            call: call.if_match(self.seen.if_match),
-            group: Some(self.group.clone()),
-        }
+        Change::new(call, Some(&self.group), &self.seen)
     }
 }
 
@@ -63,10 +73,7 @@ impl Weights {
             }
         }
         let call = Call::change(Method::PUT, "/v1/rollout/weights", &body.into());
-        Ok(Change {
-            call: call.if_match(self.seen.if_match),
-            group: None,
-        })
+        Ok(Change::new(call, None, &self.seen))
     }
 }
 
@@ -85,10 +92,10 @@ impl Abort {
             "within": self.within.map(|within| humantime::format_duration(within).to_string()),
             "force": self.force,
         });
-        let Change { call, group } = of_group(&self.group, "abort", &body, &self.seen);
+        let change = of_group(&self.group, "abort", &body, &self.seen);
         Change {
-            call: call.idempotent(),
-            group,
+            call: change.call.idempotent(),
+            ..change
         }
     }
 }
@@ -106,16 +113,10 @@ impl Retire {
 
 fn of_all(verb: &str, seen: &Seen) -> Change {
     let call = Call::change(Method::POST, &format!("/v1/rollout/{verb}"), &json!({}));
-    Change {
-        call: call.if_match(seen.if_match),
-        group: None,
-    }
+    Change::new(call, None, seen)
 }
 
 fn of_group(group: &GroupName, verb: &str, body: &Value, seen: &Seen) -> Change {
     let call = Call::change(Method::POST, &format!("/v1/groups/{group}/{verb}"), body);
-    Change {
-        call: call.if_match(seen.if_match),
-        group: Some(group.clone()),
-    }
+    Change::new(call, Some(group), seen)
 }

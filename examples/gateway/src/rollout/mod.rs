@@ -1,9 +1,10 @@
 //! `gateway rollout`: shows and changes the rollout of a running gateway.
 //!
 //! `verb` holds the arguments, `change` what they ask of the admin side, `view` what it answers,
-//! `show` and `told` how people read that, and `wait` asks until a group is drained.
+//! `show`, `told` and `preview` how people read that, and `wait` asks until a group is drained.
 
 mod change;
+mod preview;
 mod show;
 mod told;
 mod verb;
@@ -46,10 +47,11 @@ impl Rollout {
         let look = Call::get("/v1/rollout");
         let call = change.as_ref().map_or(&look, |change| &change.call);
         let answer = self.admin.ask(call)?;
-        let is_change = change.is_some();
+        let is_change = change.as_ref().is_some_and(|change| !change.is_preview);
         let text = match change {
             _ if self.json => answer.text().to_owned(),
             None => show::table(&answer.read()?),
+            Some(change) if change.is_preview => preview::told(&answer.read()?),
             Some(change) => told::changed(change.group.as_ref(), &answer.read()?),
         };
         say(&text)?;

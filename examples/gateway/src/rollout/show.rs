@@ -27,7 +27,7 @@ fn row(group: &GroupView, total: u64) -> [String; 7] {
         printable(&group.name),
         printable(&group.state),
         group.weight.to_string(),
-        share(group, total),
+        share(group.is_active(), group.weight, total),
         format!("{}/{}", group.ready(), group.endpoints.len()),
         group.in_flight.to_string(),
         printable(&group.notes()),
@@ -35,14 +35,14 @@ fn row(group: &GroupView, total: u64) -> [String; 7] {
 }
 
 /// How many of new sessions a group gets, by weight alone.
-fn share(group: &GroupView, total: u64) -> String {
-    if !group.is_active() || total == 0 {
+pub(super) fn share(is_active: bool, weight: u64, total: u64) -> String {
+    if !is_active || total == 0 {
         return "-".to_owned();
     }
-    let tenths = (group.weight * 1_000 + total / 2) / total;
+    let tenths = (weight * 1_000 + total / 2) / total;
     match (tenths / 10, tenths % 10) {
-        (0, 0) if group.weight > 0 => "<0.1%".to_owned(),
-        (100, 0) if group.weight < total => ">99.9%".to_owned(),
+        (0, 0) if weight > 0 => "<0.1%".to_owned(),
+        (100, 0) if weight < total => ">99.9%".to_owned(),
         (whole, 0) => format!("{whole}%"),
         (whole, tenth) => format!("{whole}.{tenth}%"),
     }

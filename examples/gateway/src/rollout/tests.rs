@@ -4,7 +4,7 @@
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::{Rollout, show, told, view::RolloutView};
+use super::{Rollout, preview, show, told, view::RolloutView};
 use crate::exit::{Exit, Failure};
 
 #[derive(Debug, Parser)]
@@ -43,6 +43,18 @@ fn each_verb_asks_for_its_change() {
         (
             "promote c3d4e5f --if-match 7",
             "POST /v1/groups/c3d4e5f/promote if 7 {}",
+        ),
+        (
+            "drain c3d4e5f --preview --if-match 7",
+            "POST /v1/groups/c3d4e5f/drain?preview=true if 7 {}",
+        ),
+        (
+            "weights c3d4e5f=1 --preview",
+            r#"PUT /v1/rollout/weights?preview=true {"c3d4e5f":1}"#,
+        ),
+        (
+            "unlock --preview",
+            "POST /v1/rollout/unlock?preview=true {}",
         ),
         ("lock", "POST /v1/rollout/lock {}"),
         ("unlock --if-match 7", "POST /v1/rollout/unlock if 7 {}"),
@@ -92,6 +104,7 @@ fn bad_usage_exits_2_and_says_what_is_accepted() {
         ("wait a --drained --timeout soon", "--timeout"),
         ("drain", "<GROUP>"),
         ("drain a --force", "--force"),
+        ("show --preview", "--preview"),
         ("register a", "--endpoint"),
         ("register a --endpoint localhost:7001", "--endpoint"),
         ("register a --endpoint 127.0.0.1", "--endpoint"),
@@ -276,5 +289,72 @@ fn a_change_is_told_with_revisions_weights_and_the_named_group() {
     assert_eq!(
         told(&accepted),
         format!("revision 42: nothing to change\n{state}")
+    );
+}
+
+fn side(state: &str, weight: u64, is_stable: bool) -> Value {
+    json!({ "generation": 1, "state": state, "weight": weight, "share": 0.5, "stable": is_stable })
+}
+
+#[test]
+fn a_preview_has_a_row_for_each_group_and_a_line_for_each_consequence() {
+    let abort = json!({
+        "preview": true, "verb": "abort", "revision": 41, "changed": true, "at": 0, "locked": false,
+        "redrawn": [], "groups": [
+            {
+                "name": "9f1c2ab", "before": side("active", 90, true),
+                "after": side("active", 100, true), "live_sessions": 812, "in_flight": 24,
+                "max_in_flight": 512, "free": 488, "last_expiry": null, "drained_by": null,
+                "leaving": null,
+            },
+            {
+                "name": "c3d4e5f", "before": side("active", 10, false),
+                "after": side("aborted", 0, false), "live_sessions": 97, "in_flight": 3,
+                "max_in_flight": null, "free": null, "last_expiry": 3_600, "drained_by": null,
+                "leaving": { "how": "move", "to": ["9f1c2ab"], "by": 1_800, "cut_by": 30 },
+            },
+        ],
+    });
+    assert_eq!(
+        preview::told(&serde_json::from_value(abort).unwrap()),
+        "\
+preview of abort at revision 41: nothing is changed
+GROUP    STATE              WEIGHT     SHARE        SESSIONS  IN-FLIGHT  NOTES
+9f1c2ab  active             90 -> 100  90% -> 100%  ≈812      24         stable
+c3d4e5f  active -> aborted  10 -> 0    10% -> -     ≈97       3
+move  ≈97 sessions of c3d4e5f to 9f1c2ab, each with its next request, all by 1970-01-01T00:30:00Z
+late  pins of streams to c3d4e5f, or from before a start, live to 1970-01-01T01:00:00Z
+cuts  3 in flight of c3d4e5f, ended by 1970-01-01T00:00:30Z
+room  9f1c2ab can take 488 more requests at a time (24 of 512 in flight)
+to do it, repeat it without --preview"
+    );
+}
+
+#[test]
+fn a_preview_of_a_promotion_names_what_drains_and_the_revision_to_expect() {
+    let group = |name: &str, before: Value, after: Value, drained_by: Option<u64>| {
+        json!({
+            "name": name, "before": before, "after": after, "live_sessions": 5, "in_flight": 0,
+            "max_in_flight": null, "free": null, "last_expiry": null, "drained_by": drained_by,
+            "leaving": null,
+        })
+    };
+    let promote = json!({
+        "preview": true, "verb": "promote", "revision": 41, "changed": true, "at": 0,
+        "locked": false, "redrawn": ["/shop/*"], "groups": [
+            group("9f1c2ab", side("active", 1, true), side("draining", 0, false), Some(14_400)),
+            group("c3d4e5f", Value::Null, side("active", 1, true), None),
+        ],
+    });
+    assert_eq!(
+        preview::told(&serde_json::from_value(promote).unwrap()),
+        "\
+preview of promote at revision 41: nothing is changed
+GROUP    STATE               WEIGHT  SHARE      SESSIONS  IN-FLIGHT  NOTES
+9f1c2ab  active -> draining  1 -> 0  100% -> -  ≈5        0          stable no more
+c3d4e5f  - -> active         - -> 1  - -> 100%  ≈5        0          becomes stable
+drains  9f1c2ab: ≈5 sessions stay, the last one until 1970-01-01T04:00:00Z
+draws   each session in scope /shop/* anew, once
+to do it, repeat it without --preview and with --if-match 41"
     );
 }

@@ -33,12 +33,15 @@ pub(super) enum Verb {
     Unlock(Seen),
 }
 
-/// The state on which a change was decided.
+/// The state on which a change was decided, and whether it is to be made.
 #[derive(Args, Debug)]
 pub(super) struct Seen {
     /// Only if the rollout has this revision, as `show` prints it (an abort ignores it)
     #[arg(long, value_name = "REVISION")]
     pub(super) if_match: Option<u64>,
+    /// Print what would happen, and do nothing of it
+    #[arg(long)]
+    pub(super) preview: bool,
 }
 
 #[derive(Args, Debug)]
