@@ -8,9 +8,30 @@ use super::model::Life;
 use super::names::{GROUPS, Id, Millis, SKEW, TA, id_of, lifetimes};
 use super::parts::Order;
 use super::traffic::Sent;
-use super::world::{Check, Source, World};
+use super::world::{Check, Event, Source, World};
 
 impl World<'_> {
+    /// I15: once the faults stop, everything is normal again.
+    pub(super) fn calm(&mut self) -> Check {
+        self.faults = false;
+        for group in 0..GROUPS {
+            self.endpoints[group].fill(true);
+            for replica in 0..self.replicas.len() {
+                self.after(3_000, Event::Look(replica, group));
+            }
+        }
+        for replica in 0..self.replicas.len() {
+            self.replicas[replica].blind = None;
+            self.replicas[replica].cut_until = 0;
+            if self.source == Source::Engine {
+                self.after(5_000, Event::Reread(replica));
+            }
+        }
+        self.advance(10_000)?;
+        self.settle_down()?;
+        self.drain_all()
+    }
+
     /// After one request of each client, every replica that it can reach serves it from one group.
     pub(super) fn settle_down(&mut self) -> Check {
         if !self.clocks_agree() {

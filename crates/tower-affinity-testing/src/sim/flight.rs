@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tower_affinity_core::{Decision, Timestamp};
 
 use super::names::Id;
-use super::world::State;
+use super::replica::State;
 
 #[derive(Debug)]
 pub(super) struct Flight {

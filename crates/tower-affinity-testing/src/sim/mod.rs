@@ -39,6 +39,7 @@ mod names;
 mod oracle;
 mod parts;
 mod reached;
+mod replica;
 mod step;
 mod trace;
 mod traffic;

@@ -1,29 +1,33 @@
 //! What a replica has to decide, recomputed from what was delivered to it.
 
-use tower_affinity_core::{AbortPolicy, Cause, Decision, Kind, Level, OnGone, Policy, SessionPin};
+mod pin;
 
-use super::ledger::Entry;
-use super::model::{Life, Model};
-use super::names::{GROUPS, Id, Millis, TA, TI, id_of};
+use tower_affinity_core::{AbortPolicy, Cause, Decision, Kind, Level, OnGone, Policy};
+
+pub(crate) use self::pin::{objection, streams_on, writes};
+
+use crate::sim::ledger::Entry;
+use crate::sim::model::{Life, Model};
+use crate::sim::names::{GROUPS, Id, Millis, id_of};
 
 /// What the replica that decides can see, besides its rollout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sight {
-    pub(super) now: Millis,
+pub(crate) struct Sight {
+    pub(crate) now: Millis,
     /// Since when each group has no ready endpoint.
-    pub(super) down: [Option<Millis>; GROUPS],
+    pub(crate) down: [Option<Millis>; GROUPS],
     /// Whether no newer state can exist.
-    pub(super) proved: bool,
+    pub(crate) proved: bool,
     /// Since when the replica waits for a newer state.
-    pub(super) behind_since: Millis,
+    pub(crate) behind_since: Millis,
 }
 
 /// The one right decision; a draw may fall on any of several groups.
 #[derive(Clone, Debug)]
-pub(super) struct Must {
-    pub(super) kind: Kind,
-    pub(super) cause: Option<Cause>,
-    pub(super) groups: Vec<Id>,
+pub(crate) struct Must {
+    pub(crate) kind: Kind,
+    pub(crate) cause: Option<Cause>,
+    pub(crate) groups: Vec<Id>,
 }
 
 impl Must {
@@ -44,7 +48,7 @@ impl Must {
     }
 
     /// Whether `decision` is the one; a refusal may name the group or not.
-    pub(super) fn allows(&self, decision: &Decision) -> bool {
+    pub(crate) fn allows(&self, decision: &Decision) -> bool {
         let group = decision.group.as_ref().map(id_of);
         self.kind == decision.kind
             && self.cause.is_none_or(|cause| cause == decision.cause)
@@ -86,7 +90,7 @@ impl Model {
         out(n) && 2 * serving.iter().filter(|n| out(**n)).count() <= serving.len()
     }
 
-    pub(super) fn must(&self, policy: &Policy, pin: Option<&Entry>, sight: &Sight) -> Must {
+    pub(crate) fn must(&self, policy: &Policy, pin: Option<&Entry>, sight: &Sight) -> Must {
         match (policy.level, pin) {
             (Level::None, _) => Must::be(Kind::Bypassed, Cause::None, self.id(self.stable)),
             (Level::Connection, _) => self.draw(Kind::Bypassed, Some(Cause::Connection), sight),
@@ -116,7 +120,7 @@ impl Model {
     }
 
     /// Whether `id` is aborted here and its sessions do not stay any more.
-    pub(super) fn is_out(&self, id: Id, now: Millis) -> bool {
+    pub(crate) fn is_out(&self, id: Id, now: Millis) -> bool {
         self.aborts
             .get(&id)
             .is_some_and(|(abort, _)| !Self::stays(abort.policy, now))
@@ -184,83 +188,4 @@ impl Model {
             id,
         )
     }
-}
-
-/// What is wrong with the pin that a decision leaves; `None` if nothing is.
-pub(super) fn objection(
-    before: Option<&Entry>,
-    decision: &Decision,
-    revision: u64,
-    now: Millis,
-) -> Option<&'static str> {
-    let pin = match (&decision.pin, decision.kind) {
-        (Some(pin), Kind::Assigned | Kind::Pinned | Kind::Moved) => pin,
-        (None, Kind::Assigned | Kind::Pinned | Kind::Moved) => {
-            return Some("a session without a pin");
-        }
-        _ => {
-            return decision
-                .issue
-                .then_some("a pin is issued where there is no session");
-        }
-    };
-    let (ti, ta) = (TI.as_millis() as Millis, TA.as_millis() as Millis);
-    let second = now - now % 1000;
-    let end = |issued: Millis, started: Millis| (issued + ti).min(started + ta);
-    let times = (
-        pin.started.as_millis(),
-        pin.issued.as_millis(),
-        pin.expires.as_millis(),
-    );
-    if pin.group.known() != decision.group.as_ref() {
-        return Some("the pin names another group than the decision");
-    }
-    let Some(before) = before else {
-        let fresh = decision.issue
-            && times == (second, second, end(second, second))
-            && (pin.revision.0, pin.assigned.0, pin.moves, pin.placed)
-                == (revision, revision, 0, false);
-        return (!fresh).then_some("the first pin of a session is wrong");
-    };
-    if pin.session.bits() != before.session
-        || times.0 != before.started
-        || pin.assigned.0 != before.assigned
-    {
-        return Some("the session, its start or its assignment changed");
-    }
-    let due = now.saturating_sub(before.issued) >= ti / 4 && before.expires < before.started + ta;
-    let moved = decision.kind == Kind::Moved;
-    if decision.issue != (moved || due) {
-        return Some("a pin is renewed too early or too late");
-    }
-    if !decision.issue {
-        return (Some(times.2) != Some(before.expires)).then_some("a pin changed without an issue");
-    }
-    let issued = second.max(before.issued);
-    if times.1 != issued || times.2 < before.expires {
-        return Some("the issue or the expiry went back");
-    }
-    if times.2 != before.expires.max(end(issued, before.started)) {
-        return Some("the expiry is not the idle lifetime away");
-    }
-    let under = if decision.cause == Cause::AbortedStay {
-        before.revision
-    } else {
-        revision.max(before.revision)
-    };
-    let right = pin.revision.0 == under
-        && pin.moves == before.moves + u32::from(moved)
-        && pin.placed == (before.placed || moved);
-    (!right).then_some("the revision or the count of moves is wrong")
-}
-
-/// Whether the answer of a decision has a pin to carry, while its group is not aborted.
-pub(super) fn writes(decision: &Decision, streams: bool) -> bool {
-    let pin = decision.pin.as_ref();
-    pin.is_some_and(|pin| decision.issue || (streams && !streams_on(pin)))
-}
-
-/// Whether a pin carries what it must as of its stream, which uses all of the session's time.
-pub(super) fn streams_on(pin: &SessionPin) -> bool {
-    pin.expires.as_millis() == pin.started.as_millis() + TA.as_millis() as Millis
 }

@@ -1,0 +1,71 @@
+//! A state comes to a replica.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use tower_affinity_core::State as GroupState;
+
+use crate::sim::Violation;
+use crate::sim::names::{Id, id_of};
+use crate::sim::replica::State;
+use crate::sim::world::{Check, World};
+
+impl World<'_> {
+    /// A replica takes a state that was delivered, if it is newer than its own.
+    pub(crate) fn accept(&mut self, replica: usize, next: Rc<State>) -> Check {
+        let now = self.now;
+        let own = &self.replicas[replica];
+        if !self.parts.supersedes(&next.rollout, &own.state.rollout) {
+            self.trace.reached.stale_delivery += 1;
+            return Ok(());
+        }
+        if next.rollout.revision() < own.state.rollout.revision() {
+            let (from, to) = (own.state.rollout.revision(), next.rollout.revision());
+            return Violation::of(
+                "I4 revisions",
+                format!("replica {replica} fell from {from} to {to}"),
+            );
+        }
+        let own = &mut self.replicas[replica];
+        let mut draining = BTreeMap::new();
+        for group in next.rollout.groups() {
+            if let GroupState::Draining { since } = group.state() {
+                let id: Id = id_of(group.id());
+                let known = own.draining.get(&id).filter(|(of, _)| of == since);
+                draining.insert(id, known.copied().unwrap_or((*since, now)));
+            }
+        }
+        own.draining = draining;
+        if own
+            .behind
+            .is_some_and(|(revision, _)| next.rollout.revision().0 >= revision)
+        {
+            own.behind = None;
+        }
+        own.state = next;
+        let revision = own.state.rollout.revision();
+        self.trace
+            .tell(|| format!("replica {replica} has revision {revision}"));
+        self.trace.mix_numbers(&[replica as u64, revision.0]);
+        self.count_crossed();
+        Ok(())
+    }
+
+    pub(crate) fn count_crossed(&mut self) {
+        let crossed = |a: &State, b: &State| {
+            a.model.aborts.iter().any(|(id, (abort, _))| {
+                b.model
+                    .aborts
+                    .get(&abort.target)
+                    .is_some_and(|(back, _)| back.target == *id)
+            })
+        };
+        let states: Vec<&State> = self
+            .replicas
+            .iter()
+            .map(|replica| &*replica.state)
+            .collect();
+        let any = states.iter().any(|a| states.iter().any(|b| crossed(a, b)));
+        self.trace.reached.crossed_aborts += u64::from(any);
+    }
+}

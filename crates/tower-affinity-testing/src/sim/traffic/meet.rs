@@ -1,0 +1,74 @@
+//! Which rare situations a decision is one of.
+
+use tower_affinity_core::{Cause, Kind, Level, OnGone, Policy};
+
+use super::Decided;
+use crate::sim::ledger::Entry;
+use crate::sim::names::{id_of, signing_key};
+use crate::sim::world::{Source, World};
+
+impl World<'_> {
+    pub(crate) fn reach(
+        &mut self,
+        entry: Option<&Entry>,
+        decided: &Decided,
+        replica: usize,
+        policy: Policy,
+    ) {
+        let (decision, model) = (&decided.decision, &decided.state.model);
+        let own = decided.state.rollout.revision();
+        let behind = self
+            .replicas
+            .iter()
+            .any(|other| other.state.rollout.revision() < own);
+        let signs = signing_key(self.replicas[replica].epoch);
+        let reached = &mut self.trace.reached;
+        let Some(entry) = entry else {
+            reached.nothing_ready += u64::from(decision.cause == Cause::NoReady);
+            return;
+        };
+        if policy.level != Level::Group {
+            return;
+        }
+        let above = entry.revision > own.0;
+        reached.pin_of_an_older_key += u64::from(entry.key < signs);
+        let restored = !model.is_current(entry.id)
+            && model
+                .group(entry.id.0)
+                .is_some_and(|g| g.generation > entry.id.1);
+        reached.restore_followed_by_an_old_pin += u64::from(restored);
+        let age = (decided.at.as_millis() / 1000).saturating_sub(entry.issued / 1000);
+        let quarter = crate::sim::names::TI.as_secs() / 4;
+        reached.renewal_at_the_quarter +=
+            u64::from(decision.issue && decision.kind == Kind::Pinned && age == quarter);
+        match (decision.kind, decision.cause) {
+            (Kind::Pinned, Cause::Behind) => reached.pin_above_our_revision += 1,
+            (Kind::Pinned, Cause::AbortedStay) => reached.stayed += 1,
+            (Kind::Pinned, Cause::Draining) => reached.served_while_draining += 1,
+            (Kind::Pinned, _) => {
+                let down = self.replicas[replica].view().0[usize::from(entry.id.0)];
+                let old = down
+                    .is_some_and(|since| decided.at.as_millis().saturating_sub(since) >= 10_000);
+                reached.lost_are_we += u64::from(old && policy.on_gone == OnGone::Move);
+            }
+            (Kind::Refused, Cause::Behind) => reached.refused_behind += 1,
+            (Kind::Refused, Cause::AbortedEnd) => reached.ended += 1,
+            (Kind::Refused, Cause::Gone) => reached.refused_gone += 1,
+            (Kind::Moved, Cause::Aborted) => {
+                reached.abort_while_a_replica_is_behind += u64::from(behind);
+                let again = entry.moves == 0 && self.history.of(entry.session).edges.len() > 1;
+                reached.moved_again_after_an_old_pin += u64::from(again);
+                let direct = model.aborts.get(&entry.id).is_some_and(|(abort, _)| {
+                    Some(abort.target) == decision.group.as_ref().map(id_of)
+                });
+                reached.moved_along_a_chain += u64::from(!direct);
+            }
+            (Kind::Moved, Cause::Gone) if above && self.source == Source::Engine => {
+                reached.behind_bound_passed += 1;
+            }
+            (Kind::Moved, Cause::Gone) => reached.moved_from_a_retired_group += 1,
+            (Kind::Moved, Cause::GroupDown) => reached.moved_from_a_lost_group += 1,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Requests, decisions, answers, and cookies that arrive.
+
+mod answer;
+mod check;
+mod decide;
+mod meet;
+mod read;
+
+use std::rc::Rc;
+
+use tower_affinity_core::{Decision, Level, Policy, Timestamp};
+
+use crate::sim::names::id_of;
+use crate::sim::replica::State;
+use crate::sim::world::{Check, World};
+
+/// Something that a client sends as a pin.
+#[derive(Clone, Debug)]
+pub(crate) enum Sent {
+    Issued(usize),
+    Forged(String),
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    pub(crate) decision: Decision,
+    pub(crate) state: Rc<State>,
+    pub(crate) at: Timestamp,
+}
+
+impl World<'_> {
+    pub(crate) fn text<'a>(&'a self, sent: &'a Sent) -> &'a str {
+        match sent {
+            Sent::Issued(entry) => &self.ledger[*entry].token,
+            Sent::Forged(text) => text,
+        }
+    }
+
+    /// A client sends a request to a replica, which decides it at once.
+    pub(crate) fn request(
+        &mut self,
+        client: usize,
+        replica: usize,
+        policy: Policy,
+        sent: &[Sent],
+    ) -> Check<Decided> {
+        let at = self.taken(replica);
+        let right_now = self.clock(replica).as_millis();
+        let valid = self.valid(sent, right_now);
+        let shown = self.read(replica, sent, at);
+        let entry = self.check_chosen((replica, at), sent, &valid, &shown, policy.level)?;
+        let decided = self.decide(replica, policy, shown, entry.as_ref(), at, right_now)?;
+        let decision = &decided.decision;
+        let group = decision.group.as_ref().map(id_of);
+        self.trace.mix_numbers(&[
+            client as u64,
+            replica as u64,
+            self.now,
+            decision.kind as u64,
+            decision.cause as u64,
+        ]);
+        self.trace.mix_numbers(&[
+            group.map_or(99, |id| u64::from(id.0)),
+            u64::from(decision.issue),
+        ]);
+        self.trace.tell(|| {
+            format!(
+                "client {client} sends {:?} to replica {replica} (revision {}): {}/{} {group:?}",
+                entry.as_ref().map(|entry| (
+                    entry.session >> 112,
+                    entry.id,
+                    entry.revision,
+                    entry.moves
+                )),
+                decided.state.rollout.revision(),
+                decision.kind.as_str(),
+                decision.cause.as_str(),
+            )
+        });
+        if policy.level == Level::Group {
+            self.check_history(client, replica, entry.as_ref(), &decided)?;
+        }
+        self.reach(entry.as_ref(), &decided, replica, policy);
+        Ok(decided)
+    }
+}
