@@ -30,8 +30,8 @@ pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
 };
 pub use fleet::{
-    Acknowledged, Announced, Digest, Engine, EngineError, EngineFuture, GroupRecord, MAX_ADMIN,
-    RecordError, Replaced, ReplicaRecord, Sketch, Stored, Version,
+    Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fleet, GroupRecord,
+    Left, MAX_ADMIN, RecordError, Replaced, ReplicaRecord, Sketch, Stored, Version,
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{

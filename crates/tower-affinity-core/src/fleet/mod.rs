@@ -2,15 +2,20 @@
 //!
 //! `engine` is the contract of the place where the shared state is kept; the backends fulfil it.
 //! `record` is what a replica says of itself, `document` its text, `sketch` its live sessions.
+//! `member` reads the records of all as a [`Fleet`]; `drained` tells what is left of a group there.
 
 mod document;
+mod drained;
 mod engine;
+mod member;
 mod record;
 mod sketch;
 #[cfg(test)]
 mod tests;
 
 pub use self::document::RecordError;
+pub use self::drained::{Bounds, Left};
 pub use self::engine::{Announced, Engine, EngineError, EngineFuture, Replaced, Stored, Version};
+pub use self::member::Fleet;
 pub use self::record::{Acknowledged, Digest, GroupRecord, MAX_ADMIN, ReplicaRecord};
 pub use self::sketch::Sketch;

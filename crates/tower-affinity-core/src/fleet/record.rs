@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Sketch;
-use crate::{Abort, GroupId, InvalidName, KeyDigest, KeyId, Revision, State, Timestamp};
+use crate::{GroupId, InvalidName, KeyDigest, KeyId, Revision, State, Timestamp};
 
 /// What one replica says of itself, again and again while it lives and once more when it leaves.
 ///
@@ -55,24 +55,13 @@ pub struct GroupRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
     /// Which end it was: the time that the group's state names
-    /// ([`Acknowledged::names`]). A group can drain, be active and drain again.
+    /// ([`State::ended`]). A group can drain, be active and drain again.
     pub since: Timestamp,
     /// When the replica put it in force, by its own clock: no session of its own began later.
     pub at: Timestamp,
 }
 
 impl Acknowledged {
-    /// The time by which a state names the end of new sessions: since when the group drains, when
-    /// it was aborted or retired. `None` while new sessions can begin.
-    #[must_use]
-    pub fn names(state: &State) -> Option<Timestamp> {
-        match state {
-            State::Staged | State::Active => None,
-            State::Draining { since } => Some(*since),
-            State::Aborted(Abort { at, .. }) | State::Retired { at } => Some(*at),
-        }
-    }
-
     /// What a replica says of a group in the state that it has put in force before `now`, its clock
     /// now. `before` is its record before this one: its own, or what the engine still had of its
     /// name at its start; a replica without one has never served under an older state.
@@ -83,7 +72,7 @@ impl Acknowledged {
         before: Option<&ReplicaRecord>,
         now: Timestamp,
     ) -> Option<Self> {
-        let since = Self::names(state)?;
+        let since = state.ended()?;
         let Some(before) = before else {
             return Some(Self { since, at: since });
         };

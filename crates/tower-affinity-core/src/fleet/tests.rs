@@ -7,7 +7,9 @@
 )]
 
 mod document;
+mod drained;
 mod sketch;
+mod world;
 
 use super::{Acknowledged, GroupRecord, ReplicaRecord};
 use crate::fixtures::{at, id, key};

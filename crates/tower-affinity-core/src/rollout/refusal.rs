@@ -68,6 +68,18 @@ pub enum Refusal {
         /// How many have not ended.
         open: usize,
     },
+    /// Some replicas have not said that nothing is left of a draining group.
+    #[error(
+        "{group} is not drained: no word of that from {}; wait, forget replicas that are gone, or \
+         force it",
+        replicas.join(", ")
+    )]
+    Waits {
+        /// The group.
+        group: GroupName,
+        /// The names of the replicas.
+        replicas: Vec<String>,
+    },
     /// The target of an abort cannot take the sessions.
     #[error(
         "{target} cannot take the sessions of {group}: {why}; {}",
@@ -109,7 +121,7 @@ impl Refusal {
     #[must_use]
     pub fn can_be_forced(&self) -> bool {
         match self {
-            Self::NotDrained { .. } | Self::Open { .. } => true,
+            Self::NotDrained { .. } | Self::Waits { .. } | Self::Open { .. } => true,
             Self::Target { why, .. } => *why == NOT_READY,
             _ => false,
         }

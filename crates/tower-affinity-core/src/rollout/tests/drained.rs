@@ -53,7 +53,7 @@ fn a_pin_from_before_the_drain_does_not_end_it_before_it_began() {
 #[test]
 fn a_staged_group_that_never_had_a_session_needs_no_wait() {
     let now = drained_after("D", None, SKEW);
-    assert_eq!(now, Some(Timestamp::default()), "C046");
+    assert!(now.is_some_and(|after| after < at(0)), "C046: {now:?}");
 }
 
 #[test]
@@ -75,5 +75,5 @@ fn an_aborted_group_has_only_the_sessions_that_stay() {
         .abort(&name("B"), &request, &View::default(), change)
         .unwrap();
     let until = stays.drained_after(&name("B"), Some(at(9_000)), TA, SKEW);
-    assert_eq!(until, Some(at(600)));
+    assert_eq!(until, Some(at(600).plus(SKEW * 2)), "by every clock");
 }
