@@ -1,13 +1,16 @@
 //! The end of a run: the faults have stopped.
 
-use tower_affinity_core::{AbortPolicy, Cause, Kind, Policy};
+use std::rc::Rc;
+
+use tower_affinity_core::{AbortPolicy, Cause, Kind, Said, Timestamp};
 
 use super::Violation;
 use super::flight::Flight;
 use super::model::Life;
-use super::names::{GROUPS, Id, Millis, SKEW, TA, id_of, lifetimes};
+use super::names::{GROUPS, Id, Millis, SKEW, TA, id_of};
 use super::parts::Order;
-use super::traffic::Sent;
+use super::step::plain;
+use super::traffic::Carries;
 use super::world::{Check, Event, Source, World};
 
 impl World<'_> {
@@ -92,16 +95,8 @@ impl World<'_> {
     }
 
     fn ask_calmly(&mut self, client: usize, replica: usize) -> Check<Option<(Id, Kind)>> {
-        let policy = Policy {
-            lifetimes: lifetimes(),
-            ..Policy::default()
-        };
-        let sent: Vec<Sent> = self.clients[client]
-            .holds(self.now)
-            .map(Sent::Issued)
-            .into_iter()
-            .collect();
-        let decided = self.request(client, replica, policy, &sent)?;
+        let sent = self.held(client);
+        let decided = self.request(&plain(client, replica), &sent)?;
         let decision = decided.decision;
         if decision.kind == Kind::Refused {
             if decision.cause == Cause::AbortedEnd {
@@ -121,9 +116,10 @@ impl World<'_> {
             state: decided.state,
             at: decided.at,
             streams: false,
+            said: Said::default(),
             decision,
         };
-        if let Some(pin) = self.settle(&flight)? {
+        if let Carries::Pin(pin) = self.settle(&flight)? {
             self.arrive(client, Some(pin));
         }
         Ok(Some((group, kind)))
@@ -134,6 +130,7 @@ impl World<'_> {
         if self.source == Source::Files && self.replicas.len() > 1 {
             return Ok(());
         }
+        self.order(&Order::Lock(false))?;
         self.advance(TA.as_millis() as Millis + 2 * SKEW.as_millis() as Millis + 1_000)?;
         for group in 0..GROUPS as u8 {
             let state = match self.source {
@@ -154,25 +151,28 @@ impl World<'_> {
             group,
             force: false,
         };
+        self.order(&order)?;
+        let state = match self.source {
+            Source::Engine => &self.head,
+            Source::Files => &self.replicas[0].state,
+        };
+        let life = state.model.group(group).map(|group| group.life);
+        Ok(matches!(life, Some(Life::Retired(_))))
+    }
+
+    /// An order to whoever holds the rollout, which is known there at once.
+    fn order(&mut self, order: &Order) -> Check {
         match self.source {
             Source::Engine => {
-                let head = std::rc::Rc::clone(&self.head);
+                let head = Rc::clone(&self.head);
                 let view = self.replicas[0].view();
-                let now = tower_affinity_core::Timestamp::from_millis(self.now);
-                let next = self.changed(&head, &order, view, now, None)?;
-                let done = next.is_some();
-                self.head = next.unwrap_or(head);
-                Ok(done)
+                let now = Timestamp::from_millis(self.now);
+                if let Some(next) = self.changed(&head, order, view, now, None)? {
+                    self.head = next;
+                }
+                Ok(())
             }
-            Source::Files => {
-                self.obey(0, &order)?;
-                let life = self.replicas[0]
-                    .state
-                    .model
-                    .group(group)
-                    .map(|group| group.life);
-                Ok(matches!(life, Some(Life::Retired(_))))
-            }
+            Source::Files => self.obey(0, order),
         }
     }
 }

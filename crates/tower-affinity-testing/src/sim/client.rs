@@ -15,6 +15,8 @@ pub(super) struct Client {
     pub(super) got: Vec<usize>,
     pub(super) away_until: Millis,
     pub(super) in_flight: u32,
+    /// Sessions that are over, as who keeps the newest pin knows: a late answer brings none back.
+    over: Vec<u128>,
 }
 
 impl Client {
@@ -25,6 +27,7 @@ impl Client {
             got: Vec::new(),
             away_until: 0,
             in_flight: 0,
+            over: Vec::new(),
         }
     }
 
@@ -37,12 +40,16 @@ impl Client {
     /// Takes in an answer: a pin with the time until when it is kept, or a clearing.
     pub(super) fn take(&mut self, arrived: Option<(usize, Millis)>, ledger: &[Entry], now: Millis) {
         let Some((pin, until)) = arrived else {
-            self.held = None;
-            if self.newest {
+            if let Some(held) = self.holds(now).filter(|_| self.newest) {
+                self.over.push(ledger[held].session);
                 self.got.clear();
             }
+            self.held = None;
             return;
         };
+        if self.over.contains(&ledger[pin].session) {
+            return;
+        }
         self.got.push(pin);
         if self.got.len() > KEPT {
             self.got.remove(0);

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tower_affinity_core::{Decision, Timestamp};
+use tower_affinity_core::{Decision, Said, Timestamp};
 
 use super::names::Id;
 use super::replica::State;
@@ -19,4 +19,12 @@ pub(super) struct Flight {
     pub(super) state: Rc<State>,
     pub(super) at: Timestamp,
     pub(super) streams: bool,
+    /// What the application says.
+    pub(super) said: Said,
+}
+
+impl Flight {
+    pub(super) fn speaks(&self) -> bool {
+        self.said != Said::default()
+    }
 }

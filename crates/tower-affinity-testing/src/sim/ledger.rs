@@ -17,6 +17,7 @@ pub(super) struct Entry {
     pub(super) assigned: u64,
     pub(super) moves: u32,
     pub(super) placed: bool,
+    pub(super) released: bool,
     /// The key that signed it.
     pub(super) key: usize,
     /// The group that the session last left because it was aborted.
@@ -42,6 +43,7 @@ impl Entry {
             assigned: pin.assigned.0,
             moves: pin.moves,
             placed: pin.placed,
+            released: pin.released,
             left: left.and_then(|last| last.from.known()).map(id_of),
         })
     }

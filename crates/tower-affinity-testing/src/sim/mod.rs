@@ -4,7 +4,8 @@
 //! (up to five minutes off) and step of a key rotation; two to four groups whose endpoints crash and
 //! come back; clients with cookie jars (the pin that arrives last wins, or the newest one) that ask
 //! another replica each time, in parallel, lose and reorder `Set-Cookie`s, come back with old pins,
-//! forge some, send several, and go away; an operator who changes the rollout. Snapshots of a shared
+//! forge some, send several, and go away; testers who send overrides, of which some have ended or
+//! are forged; applications that end, release and acknowledge; an operator who changes the rollout. Snapshots of a shared
 //! engine come to the replicas late, twice, out of order or not at all; without an engine each
 //! replica has a file of its own and is told every order. Time is virtual, nothing is threaded, and
 //! all that happens follows from the seed.
@@ -32,6 +33,7 @@ mod calm;
 mod client;
 mod control;
 mod flight;
+mod grant;
 mod history;
 mod ledger;
 mod model;

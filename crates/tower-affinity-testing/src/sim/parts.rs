@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tower_affinity_core::{
     AbortPolicy, AbortRequest, Answer, Change, Chosen, Fault, GroupId, GroupName, Inputs,
-    Lifetimes, Outcome, PinCodec, Readiness, Refusal, Rollout, SessionPin, Settled, Timestamp,
-    Weight, choose, decide, settle,
+    Lifetimes, Outcome, Override, PinCodec, Readiness, Refusal, Rollout, SessionPin, Settled,
+    Timestamp, Weight, choose, decide, settle,
 };
 
 use super::names::name_of;
@@ -33,6 +33,8 @@ pub enum Order {
         /// Skips the check that the target is ready.
         force: bool,
     },
+    /// Refuses everything but aborts from now on, or no more.
+    Lock(bool),
     /// Brings a group back under the next generation.
     Restore(u8),
     /// Declares a group's endpoints gone.
@@ -87,6 +89,20 @@ pub trait Parts: Sync {
         lifetimes: Lifetimes,
     ) -> Result<SessionPin, Fault> {
         codec.open(token, now, lifetimes).map(|opened| opened.pin)
+    }
+
+    /// Opens an override.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    fn open_override(
+        &self,
+        codec: &PinCodec,
+        token: &[u8],
+        now: Timestamp,
+    ) -> Result<Override, Fault> {
+        codec.open_override(token, now)
     }
 
     /// Chooses among the candidates of one carrier.
@@ -157,6 +173,8 @@ pub trait Parts: Sync {
                 };
                 rollout.abort(name_of(*group), &request, ready, change)
             }
+            Order::Lock(true) => Ok(rollout.lock(change)),
+            Order::Lock(false) => Ok(rollout.unlock(change)),
             Order::Restore(group) => rollout.restore(name_of(*group), change),
             Order::Retire { group, force } => {
                 rollout.retire(name_of(*group), drained_by, *force, change)

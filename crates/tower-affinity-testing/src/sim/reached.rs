@@ -97,6 +97,44 @@ reached! {
     change_refused,
     /// A delivery that came twice or too late.
     stale_delivery,
+    /// A change refused because the rollout is locked.
+    refused_by_a_lock,
+    /// An abort of a locked rollout.
+    abort_under_a_lock,
+    /// A state from before a restore that is delivered after it.
+    restore_followed_by_a_late_delivery,
+    /// An override for one request.
+    granted,
+    /// A sticky override for a group that drains: it counts for one request.
+    sticky_for_a_draining_group,
+    /// A session that a sticky override began.
+    sticky_session_begun,
+    /// A session that a sticky override found where it should be.
+    sticky_session_kept,
+    /// An override for an aborted group.
+    override_of_an_aborted_group,
+    /// An override that has ended or that we did not sign.
+    override_refused_as_none,
+    /// A session that its application ended.
+    ended_by_its_application,
+    /// A pin that its application released.
+    released,
+    /// A release that came when the session could not leave.
+    released_too_early,
+    /// A released session that moved.
+    released_and_moved,
+    /// A released pin whose session cannot leave any more.
+    release_taken_back,
+    /// A move that its application has seen.
+    move_seen,
+    /// What an application says while the pin is above its replica's revision.
+    said_while_behind,
+    /// A session drawn anew to another group.
+    drawn_anew_elsewhere,
+    /// A session drawn anew to its own group.
+    drawn_anew_in_place,
+    /// A session that something other than the draw placed, kept by a step.
+    placed_session_kept_by_a_step,
     /// A crash of a replica with requests in flight.
     crash_with_requests_in_flight,
 }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod choices;
+mod chosen;
 mod decisions;
 
 use tower_affinity_testing::sim::{self, Parts, STEPS};
@@ -23,6 +24,7 @@ fn every_planted_bug_is_found() {
         .into_iter()
         .chain(changes::all())
         .chain(choices::all())
+        .chain(chosen::all())
     {
         let (invariant, seed, step) = found(&*bug);
         println!("{name}: {invariant}, seed {seed}, step {step}");

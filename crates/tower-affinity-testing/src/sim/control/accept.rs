@@ -6,6 +6,7 @@ use std::rc::Rc;
 use tower_affinity_core::State as GroupState;
 
 use crate::sim::Violation;
+use crate::sim::model::Group;
 use crate::sim::names::{Id, id_of};
 use crate::sim::replica::State;
 use crate::sim::world::{Check, World};
@@ -16,7 +17,14 @@ impl World<'_> {
         let now = self.now;
         let own = &self.replicas[replica];
         if !self.parts.supersedes(&next.rollout, &own.state.rollout) {
+            let restored = |(new, own): (&Option<Group>, &Option<Group>)| match (new, own) {
+                (Some(new), Some(own)) => new.generation < own.generation,
+                _ => false,
+            };
+            let mut groups = next.model.groups.iter().zip(&own.state.model.groups);
+            let late = groups.any(restored);
             self.trace.reached.stale_delivery += 1;
+            self.trace.reached.restore_followed_by_a_late_delivery += u64::from(late);
             return Ok(());
         }
         if next.rollout.revision() < own.state.rollout.revision() {

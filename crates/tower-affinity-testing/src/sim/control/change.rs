@@ -62,6 +62,7 @@ impl World<'_> {
             (Ok(rollout), Some(model)) => (rollout, model),
             (Err(_), None) => {
                 self.trace.reached.change_refused += 1;
+                self.trace.reached.refused_by_a_lock += u64::from(state.model.locked);
                 let waits = matches!(order, Order::Retire { group, .. } if matches!(state.model.group(*group).map(|g| g.life), Some(Life::Draining)));
                 self.trace.reached.not_drained_yet += u64::from(waits);
                 return Ok(None);
@@ -110,6 +111,7 @@ impl World<'_> {
                 self.drained.retain(|id| id.0 != *group);
             }
             Order::Abort { group, .. } => {
+                self.trace.reached.abort_under_a_lock += u64::from(before.model.locked);
                 let life = before.model.group(*group).map(|group| group.life);
                 let again = life == Some(Life::Aborted);
                 self.trace.reached.abort_repeated_with_another_policy += u64::from(again);

@@ -35,6 +35,13 @@ impl World<'_> {
     }
 
     pub(crate) fn any_order(&mut self) -> Order {
+        let locked = match self.source {
+            Source::Engine => self.head.model.locked,
+            Source::Files => self.replicas[0].state.model.locked,
+        };
+        if self.dice.chance(if locked { 300 } else { 15 }) {
+            return Order::Lock(!locked);
+        }
         let verb = self.dice.below(20);
         let group = self.fitting_group(verb);
         match verb {

@@ -15,6 +15,10 @@ impl Model {
                 real.stable()
             ));
         }
+        if (real.draw_revision().0, real.is_locked()) != (self.drawn, self.locked) {
+            let drawn = real.draw_revision();
+            return Some(format!("drawn at {drawn}, locked: {}", real.is_locked()));
+        }
         for n in 0..GROUPS as u8 {
             let seen = real
                 .groups()

@@ -42,6 +42,9 @@ pub(crate) struct Model {
     pub(crate) revision: u64,
     pub(crate) groups: [Option<Group>; GROUPS],
     pub(crate) stable: u8,
+    /// The revision of the last change that draws sessions anew.
+    pub(crate) drawn: u64,
+    pub(crate) locked: bool,
     former: Vec<u8>,
     /// Every abort that is remembered, and until when; `None` while the group is still there.
     pub(crate) aborts: BTreeMap<Id, (Abort, Option<Millis>)>,
@@ -63,6 +66,8 @@ impl Model {
             revision,
             groups,
             stable: 0,
+            drawn: revision,
+            locked: false,
             former: Vec::new(),
             aborts: BTreeMap::new(),
             buried: BTreeMap::new(),

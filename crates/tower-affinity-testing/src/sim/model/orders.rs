@@ -20,6 +20,9 @@ impl Model {
         next.forget(now);
         let before = next.clone();
         let mut always = false;
+        if self.locked && !matches!(order, Order::Abort { .. } | Order::Lock(_)) {
+            return None;
+        }
         let serves = |n: u8| {
             matches!(
                 self.life(n),
@@ -88,6 +91,7 @@ impl Model {
                     _ => next.abort(*group, self.target(*group, *to, *force, ready)?, policy),
                 }
             }
+            Order::Lock(locked) => next.locked = *locked,
             Order::Restore(n) => {
                 if !matches!(self.life(*n)?, Life::Aborted | Life::Retired(_)) {
                     return None;
@@ -109,11 +113,15 @@ impl Model {
         }
         let same = next.groups == before.groups
             && next.stable == before.stable
-            && next.aborts == before.aborts;
+            && next.aborts == before.aborts
+            && next.locked == before.locked;
         if same && !always {
             return Some(self.clone());
         }
         next.revision = revision;
+        if matches!(order, Order::Weights(_)) || matches!(order, Order::Register(_, 1..)) {
+            next.drawn = revision;
+        }
         Some(next)
     }
 }

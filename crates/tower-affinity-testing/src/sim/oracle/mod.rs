@@ -1,13 +1,18 @@
 //! What a replica has to decide, recomputed from what was delivered to it.
 
+mod answer;
 mod pin;
+mod pinned;
+mod view;
 
-use tower_affinity_core::{AbortPolicy, Cause, Decision, Kind, Level, OnGone, Policy};
+use tower_affinity_core::{Cause, Decision, Kind, Level, Policy};
 
-pub(crate) use self::pin::{objection, streams_on, writes};
+pub(crate) use self::answer::Wish;
+pub(crate) use self::pin::{objection, streams_on};
 
+use crate::sim::grant::Grant;
 use crate::sim::ledger::Entry;
-use crate::sim::model::{Life, Model};
+use crate::sim::model::Model;
 use crate::sim::names::{GROUPS, Id, Millis, id_of};
 
 /// What the replica that decides can see, besides its rollout.
@@ -28,6 +33,10 @@ pub(crate) struct Must {
     pub(crate) kind: Kind,
     pub(crate) cause: Option<Cause>,
     pub(crate) groups: Vec<Id>,
+    /// The session is drawn anew: it may also stay where it is.
+    pub(crate) steps: Option<Id>,
+    /// The pin was released, but has nowhere to go any more.
+    pub(crate) holds: bool,
 }
 
 impl Must {
@@ -36,6 +45,8 @@ impl Must {
             kind,
             cause: Some(cause),
             groups: vec![group],
+            steps: None,
+            holds: false,
         }
     }
 
@@ -44,12 +55,18 @@ impl Must {
             kind: Kind::Refused,
             cause: Some(cause),
             groups: Vec::new(),
+            steps: None,
+            holds: false,
         }
     }
 
     /// Whether `decision` is the one; a refusal may name the group or not.
     pub(crate) fn allows(&self, decision: &Decision) -> bool {
         let group = decision.group.as_ref().map(id_of);
+        let here = self.steps.filter(|own| self.groups.contains(own));
+        if group.is_some() && group == here {
+            return (decision.kind, decision.cause) == (Kind::Pinned, Cause::Ok);
+        }
         self.kind == decision.kind
             && self.cause.is_none_or(|cause| cause == decision.cause)
             && (self.kind == Kind::Refused || group.is_some_and(|id| self.groups.contains(&id)))
@@ -57,53 +74,34 @@ impl Must {
 }
 
 impl Model {
-    fn id(&self, n: u8) -> Id {
+    pub(super) fn id(&self, n: u8) -> Id {
         (n, self.group(n).map_or(0, |group| group.generation))
     }
 
-    /// Groups that a draw may fall on.
-    fn drawn(&self, sight: &Sight) -> Vec<Id> {
-        let takes = |n: &u8| {
-            let group = self.group(*n);
-            group.is_some_and(|group| group.life == Life::Active && group.weight > 0)
-                && sight.down[usize::from(*n)].is_none()
-        };
-        (0..GROUPS as u8)
-            .filter(takes)
-            .map(|n| self.id(n))
-            .collect()
-    }
-
-    fn is_lost(&self, n: u8, sight: &Sight) -> bool {
-        let out = |n: u8| {
-            sight.down[usize::from(n)]
-                .is_some_and(|since| sight.now.saturating_sub(since) >= 10_000)
-        };
-        let serving: Vec<u8> = (0..GROUPS as u8)
-            .filter(|n| {
-                matches!(
-                    self.group(*n).map(|g| g.life),
-                    Some(Life::Active | Life::Draining)
-                )
-            })
-            .collect();
-        out(n) && 2 * serving.iter().filter(|n| out(**n)).count() <= serving.len()
-    }
-
-    pub(crate) fn must(&self, policy: &Policy, pin: Option<&Entry>, sight: &Sight) -> Must {
-        match (policy.level, pin) {
+    pub(crate) fn must(
+        &self,
+        policy: &Policy,
+        pin: Option<&Entry>,
+        grant: Option<&Grant>,
+        sight: &Sight,
+    ) -> Must {
+        let level = policy.level;
+        if let Some(grant) = grant.filter(|_| matches!(level, Level::Group | Level::Follow)) {
+            return self.overridden(level, pin, grant, sight);
+        }
+        match (level, pin) {
             (Level::None, _) => Must::be(Kind::Bypassed, Cause::None, self.id(self.stable)),
             (Level::Connection, _) => self.draw(Kind::Bypassed, Some(Cause::Connection), sight),
             (Level::Follow, pin) => {
                 let group = pin.map_or(self.id(self.stable), |pin| self.followed(pin.id, sight));
                 Must::be(Kind::Bypassed, Cause::Follow, group)
             }
-            (Level::Group, Some(pin)) => self.pinned(policy.on_gone == OnGone::Strict, pin, sight),
+            (Level::Group, Some(pin)) => self.pinned(policy, pin, sight),
             (Level::Group, None) => self.draw(Kind::Assigned, None, sight),
         }
     }
 
-    fn draw(&self, kind: Kind, cause: Option<Cause>, sight: &Sight) -> Must {
+    pub(super) fn draw(&self, kind: Kind, cause: Option<Cause>, sight: &Sight) -> Must {
         let groups = self.drawn(sight);
         if groups.is_empty() {
             return Must::refuse(Cause::NoReady);
@@ -112,29 +110,32 @@ impl Model {
             kind,
             cause,
             groups,
+            steps: None,
+            holds: false,
         }
     }
 
-    fn stays(policy: AbortPolicy, now: Millis) -> bool {
-        matches!(policy, AbortPolicy::Stay { until } if now < until.as_millis())
+    pub(super) fn overridden(
+        &self,
+        level: Level,
+        pin: Option<&Entry>,
+        grant: &Grant,
+        sight: &Sight,
+    ) -> Must {
+        let id = grant.id;
+        if !self.is_serving(id) {
+            return Must::refuse(Cause::OverrideNotRoutable);
+        }
+        if !grant.sticky || level == Level::Follow || self.drains(id) {
+            return Must::be(Kind::Overridden, Cause::Granted, id);
+        }
+        Must {
+            holds: pin.is_some_and(|pin| pin.id == id && self.holds(pin, sight)),
+            ..Must::be(Kind::Overridden, Cause::Sticky, id)
+        }
     }
 
-    /// Whether `id` is aborted here and its sessions do not stay any more.
-    pub(crate) fn is_out(&self, id: Id, now: Millis) -> bool {
-        self.aborts
-            .get(&id)
-            .is_some_and(|(abort, _)| !Self::stays(abort.policy, now))
-    }
-
-    fn is_serving(&self, id: Id) -> bool {
-        let lives = matches!(
-            self.group(id.0).map(|group| group.life),
-            Some(Life::Staged | Life::Active | Life::Draining)
-        );
-        self.is_current(id) && lives
-    }
-
-    fn followed(&self, id: Id, sight: &Sight) -> Id {
+    pub(super) fn followed(&self, id: Id, sight: &Sight) -> Id {
         let abort = self.aborts.get(&id).map(|(abort, _)| *abort);
         match abort {
             Some(abort) if self.is_out(id, sight.now) => self.destination(abort),
@@ -145,47 +146,5 @@ impl Model {
             }
             _ => self.id(self.stable),
         }
-    }
-
-    fn pinned(&self, strict: bool, pin: &Entry, sight: &Sight) -> Must {
-        let (id, above) = (pin.id, pin.revision > self.revision);
-        let lost = !strict && self.is_lost(id.0, sight);
-        if let Some((abort, _)) = self.aborts.get(&id) {
-            let to = self.destination(*abort);
-            return match abort.policy {
-                policy if Self::stays(policy, sight.now) && lost => {
-                    Must::be(Kind::Moved, Cause::GroupDown, to)
-                }
-                policy if Self::stays(policy, sight.now) => {
-                    Must::be(Kind::Pinned, Cause::AbortedStay, id)
-                }
-                AbortPolicy::End => Must::refuse(Cause::AbortedEnd),
-                _ => Must::be(Kind::Moved, Cause::Aborted, to),
-            };
-        }
-        if !self.is_serving(id) {
-            let waits = sight.now.saturating_sub(sight.behind_since) < 10_000;
-            return if !self.knows(id) && above && !sight.proved && waits {
-                Must::refuse(Cause::Behind)
-            } else if strict {
-                Must::refuse(Cause::Gone)
-            } else {
-                self.draw(Kind::Moved, Some(Cause::Gone), sight)
-            };
-        }
-        if above {
-            return Must::be(Kind::Pinned, Cause::Behind, id);
-        }
-        if lost && !self.drawn(sight).is_empty() {
-            return self.draw(Kind::Moved, Some(Cause::GroupDown), sight);
-        }
-        let draining = self
-            .group(id.0)
-            .is_some_and(|group| group.life == Life::Draining);
-        Must::be(
-            Kind::Pinned,
-            if draining { Cause::Draining } else { Cause::Ok },
-            id,
-        )
     }
 }

@@ -2,18 +2,25 @@
 
 use tower_affinity_core::{Cause, Decision, Kind, SessionPin};
 
+use super::Must;
 use crate::sim::ledger::Entry;
-use crate::sim::names::{Millis, TA, TI};
+use crate::sim::model::Model;
+use crate::sim::names::{Millis, TA, TI, id_of};
 
 /// What is wrong with the pin that a decision leaves; `None` if nothing is.
 pub(crate) fn objection(
     before: Option<&Entry>,
     decision: &Decision,
-    revision: u64,
+    model: &Model,
+    must: &Must,
     now: Millis,
 ) -> Option<&'static str> {
+    let revision = model.revision;
+    let sticky = decision.cause == Cause::Sticky;
     let pin = match (&decision.pin, decision.kind) {
         (Some(pin), Kind::Assigned | Kind::Pinned | Kind::Moved) => pin,
+        (Some(pin), Kind::Overridden) if sticky => pin,
+        (None, Kind::Overridden) if sticky => return Some("a sticky override without a session"),
         (None, Kind::Assigned | Kind::Pinned | Kind::Moved) => {
             return Some("a session without a pin");
         }
@@ -34,22 +41,23 @@ pub(crate) fn objection(
     if pin.group.known() != decision.group.as_ref() {
         return Some("the pin names another group than the decision");
     }
-    let Some(before) = before else {
+    let chosen = |before: &&Entry| !sticky || decision.group.as_ref().map(id_of) == Some(before.id);
+    let Some(before) = before.filter(chosen) else {
         let fresh = decision.issue
             && times == (second, second, end(second, second))
             && (pin.revision.0, pin.assigned.0, pin.moves, pin.placed)
-                == (revision, revision, 0, false);
+                == (revision, revision, 0, sticky);
         return (!fresh).then_some("the first pin of a session is wrong");
     };
     if pin.session.bits() != before.session
         || times.0 != before.started
-        || pin.assigned.0 != before.assigned
+        || pin.assigned.0 != before.assigned.max(must.steps.map_or(0, |_| model.drawn))
     {
         return Some("the session, its start or its assignment changed");
     }
     let due = now.saturating_sub(before.issued) >= ti / 4 && before.expires < before.started + ta;
     let moved = decision.kind == Kind::Moved;
-    if decision.issue != (moved || due) {
+    if decision.issue != (moved || due || must.holds || must.steps.is_some()) {
         return Some("a pin is renewed too early or too late");
     }
     if !decision.issue {
@@ -69,14 +77,9 @@ pub(crate) fn objection(
     };
     let right = pin.revision.0 == under
         && pin.moves == before.moves + u32::from(moved)
-        && pin.placed == (before.placed || moved);
+        && pin.placed == (before.placed || (moved && must.steps.is_none()))
+        && pin.released == (before.released && !moved && !must.holds && must.steps.is_none());
     (!right).then_some("the revision or the count of moves is wrong")
-}
-
-/// Whether the answer of a decision has a pin to carry, while its group is not aborted.
-pub(crate) fn writes(decision: &Decision, streams: bool) -> bool {
-    let pin = decision.pin.as_ref();
-    pin.is_some_and(|pin| decision.issue || (streams && !streams_on(pin)))
 }
 
 /// Whether a pin carries what it must as of its stream, which uses all of the session's time.

@@ -3,7 +3,7 @@
 use tower_affinity_core::{AbortPolicy, Policy};
 
 use crate::sim::names::{Millis, TI, lifetimes};
-use crate::sim::traffic::Sent;
+use crate::sim::traffic::{Ask, Sent};
 use crate::sim::world::{Check, World};
 
 impl World<'_> {
@@ -37,10 +37,9 @@ impl World<'_> {
         self.replicas[ahead].cut_until = over + 1_000;
         self.operate()?;
         self.advance(over - self.now)?;
-        let policy = in_groups();
         let sent: Vec<Sent> = self.held(client);
         for replica in [behind, ahead] {
-            let decided = self.request(client, replica, policy, &sent)?;
+            let decided = self.request(&plain(client, replica), &sent)?;
             self.follow_up(client, replica, decided);
         }
         Ok(())
@@ -70,17 +69,23 @@ impl World<'_> {
         if by_true_time > self.now {
             self.advance(by_true_time - self.now)?;
         }
-        let (policy, sent) = (in_groups(), self.held(client));
-        let decided = self.request(client, replica, policy, &sent)?;
+        let sent = self.held(client);
+        let decided = self.request(&plain(client, replica), &sent)?;
         self.follow_up(client, replica, decided);
         Ok(())
     }
 }
 
-/// What most scopes ask for.
-pub(crate) fn in_groups() -> Policy {
-    Policy {
+/// A request for what most scopes ask for.
+pub(crate) fn plain(client: usize, replica: usize) -> Ask {
+    let policy = Policy {
         lifetimes: lifetimes(),
         ..Policy::default()
+    };
+    Ask {
+        client,
+        replica,
+        policy,
+        grant: None,
     }
 }

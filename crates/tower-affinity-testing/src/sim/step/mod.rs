@@ -5,6 +5,8 @@ mod forge;
 mod machine;
 mod request;
 
+pub(super) use self::edge::plain;
+
 use std::rc::Rc;
 
 use crate::sim::names::{Millis, TA, TI};

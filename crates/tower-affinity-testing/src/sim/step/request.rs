@@ -1,11 +1,11 @@
 //! Any request of any client, and where it goes on.
 
-use tower_affinity_core::{Cause, Kind, Level, OnGone, Policy};
+use tower_affinity_core::{Cause, Kind, Level, OnGone, OnStep, Policy, Said};
 
 use super::MINUTE;
 use crate::sim::flight::Flight;
 use crate::sim::names::{Millis, TA, id_of, lifetimes};
-use crate::sim::traffic::{Decided, Sent};
+use crate::sim::traffic::{Ask, Decided, Sent};
 use crate::sim::world::{Check, Event, World};
 
 impl World<'_> {
@@ -28,7 +28,18 @@ impl World<'_> {
         let replica = self.dice.below(self.replicas.len());
         let policy = self.any_policy();
         let sent = self.any_candidates(client);
-        let decided = self.request(client, replica, policy, &sent)?;
+        let grant = if self.dice.chance(25) {
+            self.any_grant(replica)
+        } else {
+            None
+        };
+        let ask = Ask {
+            client,
+            replica,
+            policy,
+            grant,
+        };
+        let decided = self.request(&ask, &sent)?;
         self.follow_up(client, replica, decided);
         Ok(())
     }
@@ -41,11 +52,16 @@ impl World<'_> {
             96 | 97 => (Level::Connection, OnGone::Move),
             _ => (Level::None, OnGone::Move),
         };
+        let on_step = if self.dice.chance(100) {
+            OnStep::Reassign
+        } else {
+            OnStep::Keep
+        };
         Policy {
             level,
             on_gone,
+            on_step,
             lifetimes: lifetimes(),
-            ..Policy::default()
         }
     }
 
@@ -88,8 +104,8 @@ impl World<'_> {
                 let delay = self.dice.within(0, 300);
                 self.after(delay, Event::Arrive(client, None));
             }
-            Kind::Refused | Kind::Bypassed | Kind::Overridden => {}
-            Kind::Assigned | Kind::Pinned | Kind::Moved => {
+            Kind::Refused | Kind::Bypassed => {}
+            Kind::Assigned | Kind::Pinned | Kind::Moved | Kind::Overridden => {
                 let Some(group) = decision.group.as_ref().map(id_of) else {
                     return;
                 };
@@ -110,6 +126,11 @@ impl World<'_> {
                     state,
                     at,
                     streams: self.dice.chance(30),
+                    said: Said {
+                        end: self.dice.chance(10),
+                        release: self.dice.chance(60),
+                        moved_seen: self.dice.chance(60),
+                    },
                     decision,
                 };
                 self.clients[client].in_flight += 1;

@@ -2,14 +2,23 @@
 
 use std::rc::Rc;
 
-use tower_affinity_core::{Answer, GroupId, Kind, Said, Settled};
+use tower_affinity_core::{Answer, Cause, GroupId, Settled};
 
 use crate::sim::Violation;
 use crate::sim::flight::Flight;
 use crate::sim::ledger::Entry;
 use crate::sim::names::{lifetimes, signing_key};
-use crate::sim::oracle;
+use crate::sim::oracle::{Sight, Wish};
 use crate::sim::world::{Check, Event, World};
+
+/// What an answer carries for the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    Nothing,
+    Clearing,
+    /// The pin of that entry.
+    Pin(usize),
+}
 
 impl World<'_> {
     /// An answer comes back from the endpoint to the replica.
@@ -19,8 +28,10 @@ impl World<'_> {
         if self.replicas[flight.replica].lives != flight.life {
             return Ok(());
         }
-        let Some(kept) = self.settle(flight)? else {
-            return Ok(());
+        let arrives = match self.settle(flight)? {
+            Carries::Nothing => return Ok(()),
+            Carries::Clearing => None,
+            Carries::Pin(entry) => Some(entry),
         };
         let lost = self.faults && self.dice.chance(50);
         if !lost {
@@ -29,24 +40,25 @@ impl World<'_> {
             } else {
                 0
             };
-            self.after(delay, Event::Arrive(flight.client, Some(kept)));
+            self.after(delay, Event::Arrive(flight.client, arrives));
         }
         Ok(())
     }
 
-    /// The entry of the pin that the answer carries, if it carries one.
-    pub(crate) fn settle(&mut self, flight: &Flight) -> Check<Option<usize>> {
+    /// What the real answer does to the pin, which has to be what is wished.
+    pub(crate) fn settle(&mut self, flight: &Flight) -> Check<Carries> {
         let replica = flight.replica;
         let newest = Rc::clone(&self.replicas[replica].state);
         let now = self.clock(replica);
         let decision = &flight.decision;
+        let view = self.replicas[replica].view();
         let answer = Answer {
             decision,
             rollout: &flight.state.rollout,
-            ready: &self.replicas[replica].view(),
+            ready: &view,
             at: flight.at,
             lifetimes: lifetimes(),
-            said: Said::default(),
+            said: flight.said,
             streams: flight.streams,
         };
         let is_aborted = |id: &GroupId| newest.rollout.is_aborted(id, now);
@@ -57,29 +69,46 @@ impl World<'_> {
         let over = decision.pin.as_ref().is_some_and(|pin| now >= pin.expires);
         reached.expiry_between_decision_and_answer += u64::from(over);
         let out = newest.model.is_out(flight.group, now.as_millis());
-        let first = decision.kind == Kind::Assigned;
-        let wished = oracle::writes(decision, flight.streams);
+        let first = Wish::is_first(flight);
+        let sight = Sight {
+            now: now.as_millis(),
+            down: view.0,
+            proved: false,
+            behind_since: 0,
+        };
+        let wish = Wish::of(flight, &sight);
+        reached.said_while_behind += u64::from(decision.cause == Cause::Behind && flight.speaks());
         let pin = match settled {
+            Settled::Cleared if wish.clears => {
+                reached.ended_by_its_application += 1;
+                return Ok(Carries::Clearing);
+            }
+            _ if wish.clears => {
+                return Violation::of("the pin", format!("not cleared: {settled:?}"));
+            }
             Settled::Written(_) if out && !first => {
                 return Violation::of(
                     "I2 abort",
                     format!("an answer writes a pin to an aborted group: {settled:?}"),
                 );
             }
-            Settled::Written(pin) if wished => pin,
-            Settled::Kept if !wished => return Ok(None),
+            Settled::Written(pin) if wish.writes => pin,
+            Settled::Kept if !wish.writes => {
+                reached.released_too_early += u64::from(flight.said.release);
+                return Ok(Carries::Nothing);
+            }
             Settled::Kept if out && !first => {
                 reached.withdrawn_at_the_answer += 1;
-                return Ok(None);
+                return Ok(Carries::Nothing);
             }
             _ => return Violation::of("the pin", format!("{decision:?}: {settled:?}")),
         };
         reached.first_pin_into_an_abort += u64::from(out);
-        if flight.streams {
-            reached.stream_extended_its_pin += 1;
-            if !oracle::streams_on(&pin) {
-                return Violation::of("the pin", format!("a stream leaves {pin:?}"));
-            }
+        reached.stream_extended_its_pin += u64::from(flight.streams);
+        reached.released += u64::from(wish.releases);
+        reached.move_seen += u64::from(wish.sees);
+        if let Some(objection) = wish.objection(flight, &pin) {
+            return Violation::of("the pin", format!("{objection}: {decision:?}, {pin:?}"));
         }
         let token = self.codec(replica).seal(&pin).token;
         if token.is_empty() || token.len() > 512 {
@@ -91,7 +120,7 @@ impl World<'_> {
             return Violation::of("the pin", format!("{pin:?} names no known group"));
         };
         self.ledger.push(entry);
-        Ok(Some(self.ledger.len() - 1))
+        Ok(Carries::Pin(self.ledger.len() - 1))
     }
 
     /// A cookie, or its clearing, comes to the client.

@@ -1,8 +1,8 @@
 //! Whether a decision is right: by itself, and in the life of its session.
 
-use tower_affinity_core::{Cause, Kind, Policy};
+use tower_affinity_core::{Cause, Kind};
 
-use super::Decided;
+use super::{Ask, Decided};
 use crate::sim::Violation;
 use crate::sim::ledger::Entry;
 use crate::sim::names::id_of;
@@ -12,7 +12,7 @@ use crate::sim::world::{Check, Source, World};
 impl World<'_> {
     pub(crate) fn check_decision(
         &self,
-        policy: &Policy,
+        ask: &Ask,
         entry: Option<&Entry>,
         decided: &Decided,
         sight: &Sight,
@@ -32,7 +32,16 @@ impl World<'_> {
         if decision.kind == Kind::Assigned && !group.is_some_and(takes) {
             return Violation::of("I9 no new session", tell("a group without weight gets one"));
         }
-        let must = model.must(policy, entry, sight);
+        let grant = ask.grant.as_ref().filter(|grant| grant.valid);
+        let by_override = matches!(
+            decision.cause,
+            Cause::Granted | Cause::Sticky | Cause::OverrideNotRoutable
+        );
+        if by_override && grant.is_none() {
+            return Violation::of("I6 signed by us", tell("an override that is none"));
+        }
+        let policy = &ask.policy;
+        let must = model.must(policy, entry, grant, sight);
         if !must.allows(decision) {
             let invariant = match must.kind {
                 Kind::Pinned => "I1 obedience",
@@ -45,7 +54,7 @@ impl World<'_> {
                 tell(&format!("it must be {must:?} for {policy:?}")),
             );
         }
-        match oracle::objection(entry, decision, model.revision, sight.now) {
+        match oracle::objection(entry, decision, model, &must, sight.now) {
             Some(objection) => Violation::of("the pin", tell(objection)),
             None => Ok(()),
         }

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use tower_affinity_core::{Inputs, Newer, Outcome, Policy, Presented, SessionId, Shown, Timestamp};
+use tower_affinity_core::{Inputs, Newer, Outcome, Presented, SessionId, Shown, Timestamp};
 
-use super::Decided;
+use super::{Ask, Decided};
 use crate::sim::Violation;
 use crate::sim::ledger::Entry;
 use crate::sim::names::Millis;
@@ -14,14 +14,16 @@ use crate::sim::world::{Check, Event, Source, World};
 impl World<'_> {
     pub(crate) fn decide(
         &mut self,
-        replica: usize,
-        policy: Policy,
+        ask: &Ask,
         mut shown: Shown,
         entry: Option<&Entry>,
         at: Timestamp,
         right_now: Millis,
     ) -> Check<Decided> {
+        let (replica, policy) = (ask.replica, ask.policy);
         let codec = self.codec(replica);
+        let token = ask.grant.as_ref().map(|grant| grant.token.as_bytes());
+        let mut chosen = token.and_then(|t| self.parts.open_override(&codec, t, at).ok());
         let mut state = Rc::clone(&self.replicas[replica].state);
         let fresh = SessionId::from_random(self.dice.bits());
         let view = self.replicas[replica].view();
@@ -33,10 +35,14 @@ impl World<'_> {
                     .codes(self.replicas[replica].epoch, &codec)
                     .resolve(pin);
             }
+            if let Some(chosen) = &mut chosen {
+                let codes = state.codes(self.replicas[replica].epoch, &codec);
+                codes.resolve_override(chosen);
+            }
             let presented = Presented {
                 shown: shown.clone(),
                 key: None,
-                chosen: None,
+                chosen: chosen.clone(),
             };
             let outcome = self.parts.decide(&Inputs {
                 presented: &presented,
@@ -94,7 +100,7 @@ impl World<'_> {
             state,
             at,
         };
-        self.check_decision(&policy, entry, &decided, &sight)?;
+        self.check_decision(ask, entry, &decided, &sight)?;
         Ok(decided)
     }
 

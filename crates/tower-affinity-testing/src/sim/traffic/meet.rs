@@ -1,20 +1,17 @@
 //! Which rare situations a decision is one of.
 
-use tower_affinity_core::{Cause, Kind, Level, OnGone, Policy};
+use tower_affinity_core::{Cause, Kind, Level, OnGone, OnStep};
 
-use super::Decided;
+use super::{Ask, Decided};
 use crate::sim::ledger::Entry;
+use crate::sim::model::Life;
 use crate::sim::names::{id_of, signing_key};
 use crate::sim::world::{Source, World};
 
 impl World<'_> {
-    pub(crate) fn reach(
-        &mut self,
-        entry: Option<&Entry>,
-        decided: &Decided,
-        replica: usize,
-        policy: Policy,
-    ) {
+    pub(crate) fn reach(&mut self, entry: Option<&Entry>, decided: &Decided, ask: &Ask) {
+        self.reach_override(entry, decided, ask);
+        let (replica, policy) = (ask.replica, ask.policy);
         let (decision, model) = (&decided.decision, &decided.state.model);
         let own = decided.state.rollout.revision();
         let behind = self
@@ -46,6 +43,12 @@ impl World<'_> {
             (Kind::Pinned, Cause::AbortedStay) => reached.stayed += 1,
             (Kind::Pinned, Cause::Draining) => reached.served_while_draining += 1,
             (Kind::Pinned, _) => {
+                let drawn = decision.pin.as_ref().map(|pin| pin.assigned.0);
+                reached.drawn_anew_in_place += u64::from(drawn > Some(entry.assigned));
+                let steps = policy.on_step == OnStep::Reassign && entry.assigned < model.drawn;
+                reached.placed_session_kept_by_a_step += u64::from(steps && entry.placed && !above);
+                let held = entry.released && decision.pin.as_ref().is_some_and(|p| !p.released);
+                reached.release_taken_back += u64::from(held);
                 let down = self.replicas[replica].view().0[usize::from(entry.id.0)];
                 let old = down
                     .is_some_and(|since| decided.at.as_millis().saturating_sub(since) >= 10_000);
@@ -67,7 +70,35 @@ impl World<'_> {
                 reached.behind_bound_passed += 1;
             }
             (Kind::Moved, Cause::Gone) => reached.moved_from_a_retired_group += 1,
+            (Kind::Moved, Cause::Released) => reached.released_and_moved += 1,
+            (Kind::Moved, Cause::Step) => reached.drawn_anew_elsewhere += 1,
             (Kind::Moved, Cause::GroupDown) => reached.moved_from_a_lost_group += 1,
+            _ => {}
+        }
+    }
+
+    fn reach_override(&mut self, entry: Option<&Entry>, decided: &Decided, ask: &Ask) {
+        let Some(grant) = &ask.grant else { return };
+        let (decision, model) = (&decided.decision, &decided.state.model);
+        let draining = model
+            .group(grant.id.0)
+            .is_some_and(|g| g.life == Life::Draining);
+        let held = entry.is_some_and(|entry| entry.id == grant.id);
+        let reached = &mut self.trace.reached;
+        reached.override_refused_as_none += u64::from(!grant.valid);
+        match decision.cause {
+            Cause::Granted => {
+                reached.granted += 1;
+                reached.sticky_for_a_draining_group += u64::from(grant.sticky && draining);
+            }
+            Cause::Sticky => {
+                reached.sticky_session_begun += u64::from(!held);
+                reached.sticky_session_kept += u64::from(held);
+            }
+            Cause::OverrideNotRoutable => {
+                let aborted = model.aborts.contains_key(&grant.id);
+                reached.override_of_an_aborted_group += u64::from(aborted);
+            }
             _ => {}
         }
     }

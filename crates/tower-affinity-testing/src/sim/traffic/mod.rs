@@ -6,10 +6,13 @@ mod decide;
 mod meet;
 mod read;
 
+pub(crate) use self::answer::Carries;
+
 use std::rc::Rc;
 
 use tower_affinity_core::{Decision, Level, Policy, Timestamp};
 
+use crate::sim::grant::Grant;
 use crate::sim::names::id_of;
 use crate::sim::replica::State;
 use crate::sim::world::{Check, World};
@@ -19,6 +22,15 @@ use crate::sim::world::{Check, World};
 pub(crate) enum Sent {
     Issued(usize),
     Forged(String),
+}
+
+/// A request, but for the pins that it carries.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) client: usize,
+    pub(crate) replica: usize,
+    pub(crate) policy: Policy,
+    pub(crate) grant: Option<Grant>,
 }
 
 /// What became of a request.
@@ -38,19 +50,14 @@ impl World<'_> {
     }
 
     /// A client sends a request to a replica, which decides it at once.
-    pub(crate) fn request(
-        &mut self,
-        client: usize,
-        replica: usize,
-        policy: Policy,
-        sent: &[Sent],
-    ) -> Check<Decided> {
+    pub(crate) fn request(&mut self, ask: &Ask, sent: &[Sent]) -> Check<Decided> {
+        let (client, replica, policy) = (ask.client, ask.replica, ask.policy);
         let at = self.taken(replica);
         let right_now = self.clock(replica).as_millis();
         let valid = self.valid(sent, right_now);
         let shown = self.read(replica, sent, at);
         let entry = self.check_chosen((replica, at), sent, &valid, &shown, policy.level)?;
-        let decided = self.decide(replica, policy, shown, entry.as_ref(), at, right_now)?;
+        let decided = self.decide(ask, shown, entry.as_ref(), at, right_now)?;
         let decision = &decided.decision;
         let group = decision.group.as_ref().map(id_of);
         self.trace.mix_numbers(&[
@@ -66,13 +73,14 @@ impl World<'_> {
         ]);
         self.trace.tell(|| {
             format!(
-                "client {client} sends {:?} to replica {replica} (revision {}): {}/{} {group:?}",
+                "client {client} sends {:?} {:?} to replica {replica} (revision {}): {}/{} {group:?}",
                 entry.as_ref().map(|entry| (
                     entry.session >> 112,
                     entry.id,
                     entry.revision,
                     entry.moves
                 )),
+                ask.grant.as_ref().map(|grant| (grant.id, grant.sticky, grant.valid)),
                 decided.state.rollout.revision(),
                 decision.kind.as_str(),
                 decision.cause.as_str(),
@@ -81,7 +89,7 @@ impl World<'_> {
         if policy.level == Level::Group {
             self.check_history(client, replica, entry.as_ref(), &decided)?;
         }
-        self.reach(entry.as_ref(), &decided, replica, policy);
+        self.reach(entry.as_ref(), &decided, ask);
         Ok(decided)
     }
 }

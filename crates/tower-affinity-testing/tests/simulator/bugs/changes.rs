@@ -34,6 +34,43 @@ impl Parts for DrainedEarly {
     }
 }
 
+struct IgnoresLock;
+
+impl Parts for IgnoresLock {
+    fn change(
+        &self,
+        rollout: &Rollout,
+        order: &Order,
+        ready: &dyn Readiness,
+        drained_by: Option<Timestamp>,
+        change: Change,
+    ) -> Result<Rollout, Refusal> {
+        let open = match order {
+            Order::Abort { .. } | Order::Lock(_) => rollout.clone(),
+            _ => rollout.unlock(change),
+        };
+        Real.change(&open, order, ready, drained_by, change)
+    }
+}
+
+struct LocksAborts;
+
+impl Parts for LocksAborts {
+    fn change(
+        &self,
+        rollout: &Rollout,
+        order: &Order,
+        ready: &dyn Readiness,
+        drained_by: Option<Timestamp>,
+        change: Change,
+    ) -> Result<Rollout, Refusal> {
+        if rollout.is_locked() && matches!(order, Order::Abort { .. }) {
+            return Err(Refusal::Locked);
+        }
+        Real.change(rollout, order, ready, drained_by, change)
+    }
+}
+
 struct TakesOlder;
 
 impl Parts for TakesOlder {
@@ -63,6 +100,12 @@ pub(super) fn all() -> Vec<Planted> {
             "a group is drained when its sessions are idle",
             Box::new(DrainedEarly),
             &["I9 never early"],
+        ),
+        ("a lock is ignored", Box::new(IgnoresLock), &["refusals"]),
+        (
+            "a lock holds back an abort",
+            Box::new(LocksAborts),
+            &["refusals"],
         ),
         (
             "an older state replaces a newer one",

@@ -1,8 +1,8 @@
 //! Wrong reading and writing of pins: which bytes are believed, which pin counts, what is written.
 
 use tower_affinity_core::{
-    Answer, Chosen, Fault, GroupId, Lifetimes, PinCodec, SessionPin, Settled, Timestamp, choose,
-    settle,
+    Answer, Chosen, Fault, GroupId, Lifetimes, Override, PinCodec, Said, SessionPin, Settled,
+    Timestamp, choose, settle,
 };
 use tower_affinity_testing::sim::{self, Parts};
 
@@ -67,6 +67,31 @@ impl Parts for Lenient {
     }
 }
 
+/// An override that anybody has signed will do.
+struct AnyOverride(PinCodec);
+
+impl Parts for AnyOverride {
+    fn open_override(
+        &self,
+        codec: &PinCodec,
+        token: &[u8],
+        now: Timestamp,
+    ) -> Result<Override, Fault> {
+        let opened = codec.open_override(token, now);
+        opened.or_else(|_| self.0.open_override(token, now))
+    }
+}
+
+/// What the application says is changed before it is heard.
+struct Hears(fn(Said) -> Said);
+
+impl Parts for Hears {
+    fn settle(&self, answer: &Answer<'_>, is_aborted: &dyn Fn(&GroupId) -> bool) -> Settled {
+        let said = (self.0)(answer.said);
+        settle(&Answer { said, ..*answer }, is_aborted)
+    }
+}
+
 struct WritesBack;
 
 impl Parts for WritesBack {
@@ -109,6 +134,24 @@ pub(super) fn all() -> Vec<Planted> {
             "a pin to an aborted group is written back",
             Box::new(WritesBack),
             &["I2 abort"],
+        ),
+        (
+            "an unsigned override is accepted",
+            Box::new(AnyOverride(sim::forger())),
+            &["I6 signed by us"],
+        ),
+        (
+            "an end is not heard",
+            Box::new(Hears(|said| Said { end: false, ..said })),
+            &["the pin"],
+        ),
+        (
+            "a release is not heard",
+            Box::new(Hears(|said| Said {
+                release: false,
+                ..said
+            })),
+            &["the pin"],
         ),
         (
             "steps of the wall clock are followed",

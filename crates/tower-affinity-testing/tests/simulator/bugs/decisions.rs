@@ -2,13 +2,13 @@
 
 use tower_affinity_core::{
     Absence, Cause, Decision, GroupRef, Inputs, Kind, Newer, Outcome, Presented, Readiness, Ready,
-    Shown, State, Status, Timestamp, decide, draw,
+    SessionPin, Shown, State, Status, Timestamp, decide, draw,
 };
 use tower_affinity_testing::sim::Parts;
 
 use super::Planted;
 
-struct Decides(fn(&Inputs<'_>) -> Outcome);
+pub(super) struct Decides(pub(super) fn(&Inputs<'_>) -> Outcome);
 
 impl Parts for Decides {
     fn decide(&self, inputs: &Inputs<'_>) -> Outcome {
@@ -16,7 +16,7 @@ impl Parts for Decides {
     }
 }
 
-type Rule = fn(&Inputs<'_>) -> Outcome;
+pub(super) type Rule = fn(&Inputs<'_>) -> Outcome;
 
 pub(super) fn all() -> Vec<Planted> {
     let planted: [(_, Rule, &'static [_]); 10] = [
@@ -73,7 +73,7 @@ pub(super) fn all() -> Vec<Planted> {
         .collect()
 }
 
-fn changed(inputs: &Inputs<'_>, change: impl Fn(&mut Decision)) -> Outcome {
+pub(super) fn changed(inputs: &Inputs<'_>, change: impl Fn(&mut Decision)) -> Outcome {
     match decide(inputs) {
         Outcome::Decided(mut decision) => {
             change(&mut decision);
@@ -104,7 +104,7 @@ fn renewal_lowers_expiry(inputs: &Inputs<'_>) -> Outcome {
     })
 }
 
-fn pin_of<'a>(inputs: &'a Inputs<'_>) -> Option<&'a tower_affinity_core::SessionPin> {
+pub(super) fn pin_of<'a>(inputs: &'a Inputs<'_>) -> Option<&'a SessionPin> {
     match &inputs.presented.shown {
         Shown::Pin(pin) => Some(pin),
         Shown::Nothing(_) => None,
