@@ -260,6 +260,33 @@ async fn sec_52_every_change_is_logged_with_who_and_its_revision() {
 }
 
 #[tokio::test]
+async fn a_minted_override_is_logged_without_its_token() {
+    let site = Site::start().await;
+    let file = site.config.write(&site.dir, "minting.toml");
+    let text = site
+        .config
+        .text()
+        .replace("gateway-state.json", "minting-state.json");
+    site.dir.write("minting.toml", text);
+    let process = Process::start(&file).await;
+    let wish = json!({ "group": B, "override": true, "sticky": true, "ttl": "90s" });
+    let minted = process.admin().post("/v1/pins/mint", &wish).await.json();
+    let token = minted["token"].as_str().expect("a token");
+    process.terminate().await;
+    let (code, log) = process.end().await;
+    assert_eq!(code, 0, "{log}");
+    let mut lines = log.lines();
+    let line = lines.find(|line| line.contains("affinity::audit") && line.contains("mint"));
+    let line = line.unwrap_or_else(|| panic!("no minting in {log}"));
+    for part in ["admin at 127.0.0.1:", B, "sticky=true", "90s"] {
+        assert!(line.contains(part), "{part} is not in {line}");
+    }
+    for part in token.split('.').skip(1) {
+        assert!(!log.contains(part), "a token is in {log}");
+    }
+}
+
+#[tokio::test]
 async fn an_admin_client_that_sends_nothing_holds_nobody_up() {
     let site = Site::start().await;
     let mut held = Vec::new();

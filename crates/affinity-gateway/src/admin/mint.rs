@@ -11,6 +11,7 @@ use tower_affinity::core::{GroupName, MAX_OVERRIDE, SessionId, SessionPin, State
 
 use super::AdminOptions;
 use super::problem::Problem;
+use super::verbs::{Peer, who};
 
 /// The body of a minting.
 #[derive(Debug, Deserialize)]
@@ -34,6 +35,7 @@ pub(super) struct Minted {
 
 pub(super) async fn mint(
     State(options): State<AdminOptions>,
+    peer: Peer,
     body: Result<Json<Wish>, JsonRejection>,
 ) -> Result<Json<Minted>, Problem> {
     let wish = body?.0;
@@ -88,6 +90,11 @@ pub(super) async fn mint(
         let hours = MAX_OVERRIDE.as_secs() / 3600;
         Problem::bad_request(format!("ttl is from 1s to {hours}h"))
     })?;
+    let (who, sticky) = (who(peer), wish.sticky);
+    // whoever has the token has the choice of the group, so it is in no log
+    tracing::info!(
+        target: "affinity::audit", who, verb = "mint", group = %name, sticky, ?ttl, "override minted"
+    );
     Ok(Json(Minted {
         token,
         group: wish.group,

@@ -61,7 +61,7 @@ struct Accepted {
     rollout: RolloutView,
 }
 
-type Peer = Option<axum::Extension<ConnectInfo<SocketAddr>>>;
+pub(super) type Peer = Option<axum::Extension<ConnectInfo<SocketAddr>>>;
 type Body<T> = Result<Json<T>, JsonRejection>;
 
 pub(super) async fn weights(
@@ -203,12 +203,8 @@ async fn run(
     headers: &HeaderMap,
     verb: Verb,
 ) -> Result<Response, Problem> {
-    let who = peer.map_or_else(
-        || "admin".to_owned(),
-        |peer| format!("admin at {}", peer.0.0),
-    );
     let request = Request {
-        who,
+        who: who(peer),
         if_match: if_match(headers)?,
         verb,
     };
@@ -230,6 +226,14 @@ async fn run(
         rollout: RolloutView::of(&options.control, &changed.after),
     };
     Ok(([(ETAG, format!("\"{revision}\""))], Json(accepted)).into_response())
+}
+
+/// Who asks, as the audit log names them.
+pub(super) fn who(peer: Peer) -> String {
+    peer.map_or_else(
+        || "admin".to_owned(),
+        |peer| format!("admin at {}", peer.0.0),
+    )
 }
 
 /// Runs what waits for a disk.
