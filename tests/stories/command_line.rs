@@ -306,6 +306,50 @@ async fn inspect_reads_a_pin_of_a_running_gateway() {
 }
 
 #[tokio::test]
+async fn mint_prints_a_token_that_chooses_the_group() {
+    let stage = Stage::new(1, 0).await;
+    let admin = format!("http://{}", stage.replica.admin.address());
+    let mint = async |line: &str| {
+        let mut args = vec!["pin", "mint", "--admin", &admin];
+        args.extend(line.split_whitespace());
+        let token = stage.replica.admin.token();
+        run(&args, &[("AFFINITY_ADMIN_TOKEN", token)]).await
+    };
+    for (line, field) in [
+        (
+            format!("--group {NEW} --override --ttl 1h"),
+            "affinity-override",
+        ),
+        (format!("--group {NEW}"), "affinity-pin"),
+    ] {
+        let minted = mint(&line).await;
+        assert_eq!(
+            (minted.code, minted.stdout.lines().count()),
+            (0, 1),
+            "{minted:?}"
+        );
+        let request = http::Request::get("/").header(field, minted.stdout.trim());
+        let request = request.body(http_body_util::Full::default()).unwrap();
+        let mut client = Client::new(0, &stage.history);
+        let answer = client.send(stage.replica.address(), request).await;
+        assert_eq!(answer.group(), Some(NEW), "{line}");
+    }
+    let told = mint(&format!("--group {NEW} --override --ttl 1h --json")).await;
+    let told: Value = serde_json::from_str(&told.stdout).expect("JSON");
+    assert_eq!(told["group"], NEW, "{told}");
+    for (line, code, why) in [
+        (format!("--group {NEW} --override"), 2, "--ttl"),
+        (format!("--group {NEW} --sticky"), 2, "--override"),
+        (format!("--group {NEW} --override --ttl 25h"), 2, "24h"),
+        (format!("--group {LATER}"), 1, "no group is named"),
+    ] {
+        let ended = mint(&line).await;
+        assert_eq!((ended.code, ended.stdout.as_str()), (code, ""), "{line}");
+        assert!(ended.stderr.contains(why), "{line}: {}", ended.stderr);
+    }
+}
+
+#[tokio::test]
 async fn a_locked_rollout_takes_only_an_abort_until_it_is_unlocked() {
     let stage = Stage::new(90, 10).await;
     assert!(stage.done("lock").await.contains("locked"));
