@@ -397,6 +397,37 @@ async fn a_preview_is_refused_like_the_change() {
     assert_eq!(stage.replica.admin.group(NEW).await["state"], "draining");
 }
 
+#[tokio::test]
+async fn a_group_whose_pins_have_expired_is_retired_only_by_force_while_something_is_open() {
+    let stage = Stage::new(0, 1).await;
+    let (mut client, to) = (Client::new(0, &stage.history), stage.replica.address());
+    let held = tokio::spawn(async move { client.get(to, "/hold").await });
+    stage.fleet.ledger().arrival("/hold").await;
+    let admin = &stage.replica.admin;
+    admin.verb(NEW, "drain", &json!({})).await.accepted();
+    stage.clock.advance(Duration::from_secs(4 * 3600 + 1));
+    for path in ["retire", "retire?preview=true"] {
+        let refused = admin.verb(NEW, path, &json!({})).await;
+        let (_, why) = refused.problem(StatusCode::CONFLICT);
+        assert!(why.contains("is not drained: 1 requests are open"), "{why}");
+        assert_eq!(refused.json()["can_be_forced"], true);
+    }
+    let left = stage
+        .rollout(&format!("retire {NEW} --force --preview"))
+        .await;
+    assert!(
+        left.stdout.contains(&format!("{NEW}: 1 in flight")),
+        "{left:?}"
+    );
+    stage.fleet.release();
+    assert_eq!(held.await.expect("it ends").status, StatusCode::OK);
+    until("nothing is open", async || {
+        let told = admin.verb(NEW, "retire", &json!({})).await;
+        (told.status == StatusCode::OK).then_some(())
+    })
+    .await;
+}
+
 /// The clock of the stage is what its gateway reads.
 #[tokio::test]
 async fn a_preview_says_when_it_was_looked_at() {
