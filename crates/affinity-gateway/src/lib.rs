@@ -35,6 +35,9 @@ mod reload;
 
 mod gateway;
 
+// What would be, without doing it.
+pub mod simulate;
+
 pub use causes::with_causes;
 pub use control::Control;
 pub use gateway::{Gateway, StartError};

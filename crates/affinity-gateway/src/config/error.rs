@@ -20,7 +20,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// A mistake described by `message`, which may quote what the input holds.
-    pub(super) fn new(message: impl fmt::Display) -> Self {
+    pub(crate) fn new(message: impl fmt::Display) -> Self {
         let message = printable(&message.to_string(), MESSAGE);
         Self {
             file: None,
@@ -37,7 +37,7 @@ impl ConfigError {
         self
     }
 
-    pub(super) fn key(mut self, key: &str) -> Self {
+    pub(crate) fn key(mut self, key: &str) -> Self {
         self.key = Some(printable(key, KEY));
         self
     }
@@ -52,7 +52,7 @@ impl ConfigError {
         self
     }
 
-    pub(super) fn file(mut self, file: &Path) -> Self {
+    pub(crate) fn file(mut self, file: &Path) -> Self {
         self.file = Some(printable(&file.display().to_string(), FILE));
         self
     }

@@ -13,7 +13,7 @@ use super::span::Bounds;
 
 /// One written value.
 #[derive(Clone)]
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     report: &'a Report<'a>,
     key: String,
     value: &'a Spanned<DeValue<'a>>,
@@ -35,7 +35,7 @@ impl<'a> Field<'a> {
     }
 
     /// The same value, which may be a secret: no message shows it, nor an item of it.
-    pub(super) fn unseen(self) -> Self {
+    pub(crate) fn unseen(self) -> Self {
         Self {
             shown: false,
             ..self
@@ -43,7 +43,7 @@ impl<'a> Field<'a> {
     }
 
     /// Refuses the value.
-    pub(super) fn refuse(&self, message: impl fmt::Display) {
+    pub(crate) fn refuse(&self, message: impl fmt::Display) {
         let line = self.report.source.line(self.value.span().start);
         let problem = ConfigError::new(message).at(Some(line)).key(&self.key);
         let value = match self.value.get_ref() {
@@ -62,7 +62,7 @@ impl<'a> Field<'a> {
         self.refuse(format!("accepted: {accepted}"));
     }
 
-    pub(super) fn text(&self, accepted: impl fmt::Display) -> Option<&'a str> {
+    pub(crate) fn text(&self, accepted: impl fmt::Display) -> Option<&'a str> {
         let text = self.value.get_ref().as_str();
         if text.is_none() {
             self.not_accepted(accepted);
@@ -71,7 +71,7 @@ impl<'a> Field<'a> {
     }
 
     /// A text that `parse` understands.
-    pub(super) fn parsed<T>(
+    pub(crate) fn parsed<T>(
         &self,
         accepted: impl fmt::Display,
         parse: impl FnOnce(&str) -> Option<T>,
@@ -84,7 +84,7 @@ impl<'a> Field<'a> {
     }
 
     /// One of a closed list of words; the words that belong to later versions are told as such.
-    pub(super) fn word<T: Clone>(&self, words: &[(&str, T)], later: &[&str]) -> Option<T> {
+    pub(crate) fn word<T: Clone>(&self, words: &[(&str, T)], later: &[&str]) -> Option<T> {
         let written = self.value.get_ref().as_str();
         if written.is_some_and(|written| later.contains(&written)) {
             self.refuse("is not supported by this version");
@@ -101,7 +101,7 @@ impl<'a> Field<'a> {
         found.map(|(_, value)| value.clone())
     }
 
-    pub(super) fn flag(&self) -> Option<bool> {
+    pub(crate) fn flag(&self) -> Option<bool> {
         let flag = self.value.get_ref().as_bool();
         if flag.is_none() {
             self.not_accepted("true, false");
@@ -109,7 +109,7 @@ impl<'a> Field<'a> {
         flag
     }
 
-    pub(super) fn integer(&self, range: &RangeInclusive<u64>) -> Option<u64> {
+    pub(crate) fn integer(&self, range: &RangeInclusive<u64>) -> Option<u64> {
         let number = self.value.get_ref().as_integer();
         let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
         let number = number.filter(|n| range.contains(n));
@@ -120,7 +120,23 @@ impl<'a> Field<'a> {
         number
     }
 
-    pub(super) fn duration(&self, bounds: &Bounds) -> Option<Duration> {
+    /// A number of any kind, above `low` and at most `high`.
+    pub(crate) fn number(&self, low: f64, high: f64) -> Option<f64> {
+        let value = self.value.get_ref();
+        let whole = value.as_integer().filter(|n| n.radix() == 10);
+        let text = value
+            .as_float()
+            .map(|n| n.as_str())
+            .or(whole.map(|n| n.as_str()));
+        let number = text.and_then(|text| text.parse::<f64>().ok());
+        let number = number.filter(|n| *n > low && *n <= high);
+        if number.is_none() {
+            self.not_accepted(format!("a number above {low} and at most {high}"));
+        }
+        number
+    }
+
+    pub(crate) fn duration(&self, bounds: &Bounds) -> Option<Duration> {
         // humantime sums its parts with checks, but nobody needs a duration of a hundred words
         let text = self
             .value
@@ -136,7 +152,7 @@ impl<'a> Field<'a> {
     }
 
     /// The items of an array, each with its own place.
-    pub(super) fn items(&self, max: usize, accepted: &str) -> Option<Vec<Self>> {
+    pub(crate) fn items(&self, max: usize, accepted: &str) -> Option<Vec<Self>> {
         let Some(items) = self.value.get_ref().as_array() else {
             self.not_accepted(format!("an array of {accepted}"));
             return None;
@@ -158,7 +174,7 @@ impl<'a> Field<'a> {
     }
 
     /// The value as a table.
-    pub(super) fn section(&self) -> Section<'a> {
+    pub(crate) fn section(&self) -> Section<'a> {
         let table = self.value.get_ref().as_table();
         if table.is_none() {
             self.not_accepted("a table");

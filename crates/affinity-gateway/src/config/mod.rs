@@ -28,6 +28,7 @@ mod watch;
 
 pub use cookie::Cookie;
 pub use error::ConfigError;
+pub(crate) use field::Field;
 pub(crate) use group::can_be_dialled;
 pub use group::{GroupSetting, GroupState};
 pub use keys::{KeySetting, KeySource};
@@ -37,8 +38,11 @@ pub use rollback::{Rollback, RollbackPolicy, StateSettings};
 pub(crate) use rollout::is_own;
 pub use scope::ScopeSetting;
 pub use secret::Secret;
+pub(crate) use section::{Section, read_text};
 use settings::Sources;
+pub(crate) use settings::text_of;
 pub use settings::{Settings, parse};
+pub(crate) use span::Bounds;
 pub use upstream::{Health, Upstream};
 pub use watch::{Watch, watch};
 

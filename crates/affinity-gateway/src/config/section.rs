@@ -5,7 +5,7 @@ use std::fmt;
 
 use toml::de::DeTable;
 
-use super::document::Source;
+use super::document::{Document, Source};
 use super::error::ConfigError;
 use super::field::Field;
 
@@ -47,13 +47,32 @@ impl<'t> Report<'t> {
     }
 }
 
+/// Reads a text as TOML, and `read` makes of its tree what it means, unless a mistake was reported.
+///
+/// # Errors
+///
+/// The first mistake in the order of the lines, and how many more there are.
+pub(crate) fn read_text<T>(
+    text: &str,
+    read: impl FnOnce(&Section<'_>) -> Option<T>,
+) -> Result<T, ConfigError> {
+    let document = Document::parse(text)?;
+    let report = Report::new(&document.source);
+    let read = read(&Section::root(&report, document.root.get_ref()));
+    match (report.first(), read) {
+        (Some(error), _) => Err(error),
+        (None, Some(read)) => Ok(read),
+        (None, None) => Err(ConfigError::new("the file is incomplete").at(Some(1))),
+    }
+}
+
 /// Where a mistake stands among the others.
 fn place(problem: &ConfigError) -> usize {
     problem.line().unwrap_or(usize::MAX)
 }
 
 /// One table of the file; a table that is not there reads as an empty one.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     report: &'a Report<'a>,
     path: String,
     line: Option<usize>,
@@ -94,7 +113,7 @@ impl<'a> Section<'a> {
     }
 
     /// The value of `name`, if it is written; marks the key as known.
-    pub(super) fn field(&self, name: &'static str) -> Option<Field<'a>> {
+    pub(crate) fn field(&self, name: &'static str) -> Option<Field<'a>> {
         let mut known = self.known.borrow_mut();
         if !known.contains(&name) {
             known.push(name);
@@ -107,8 +126,19 @@ impl<'a> Section<'a> {
         Some(Field::new(self.report, self.key(name), value))
     }
 
+    /// Every key with its value, where the keys are names that the file chose.
+    pub(crate) fn named(&self) -> Vec<(&'a str, Field<'a>)> {
+        let entries = self.table.into_iter().flatten();
+        entries
+            .map(|(name, value)| {
+                let name = name.get_ref().as_ref();
+                (name, Field::new(self.report, self.key(name), value))
+            })
+            .collect()
+    }
+
     /// As [`Section::field`], and a mistake if it is not written.
-    pub(super) fn required(
+    pub(crate) fn required(
         &self,
         name: &'static str,
         accepted: impl fmt::Display,
@@ -120,13 +150,13 @@ impl<'a> Section<'a> {
         field
     }
 
-    pub(super) fn missing(&self, name: &str, accepted: impl fmt::Display) {
+    pub(crate) fn missing(&self, name: &str, accepted: impl fmt::Display) {
         let problem = ConfigError::new(format!("is missing; accepted: {accepted}"));
         self.report.add(problem.at(self.line).key(&self.key(name)));
     }
 
     /// A rule over several keys is broken: told at `name`, whether it is written or a default.
-    pub(super) fn refuse(&self, name: &'static str, message: impl fmt::Display) {
+    pub(crate) fn refuse(&self, name: &'static str, message: impl fmt::Display) {
         match self.field(name) {
             Some(field) => field.refuse(message),
             None => {
@@ -137,7 +167,7 @@ impl<'a> Section<'a> {
     }
 
     /// A rule over a whole list of tables is broken: told at the first of them.
-    pub(super) fn refuse_whole(&self, name: &'static str, message: impl fmt::Display) {
+    pub(crate) fn refuse_whole(&self, name: &'static str, message: impl fmt::Display) {
         match self.field(name) {
             Some(field) => field.unseen().refuse(message),
             None => self.refuse(name, message),
@@ -146,12 +176,12 @@ impl<'a> Section<'a> {
 
     /// Whether nothing was refused so far. A rule over several keys is asked only then: held against
     /// a default that stands in for a wrong value it would tell of mistakes that nobody made.
-    pub(super) fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.report.is_clean()
     }
 
     /// The table `name`.
-    pub(super) fn section(&self, name: &'static str) -> Self {
+    pub(crate) fn section(&self, name: &'static str) -> Self {
         match self.field(name) {
             Some(field) => field.section(),
             None => Self::new(self.report, self.key(name), self.line, None),
@@ -159,7 +189,7 @@ impl<'a> Section<'a> {
     }
 
     /// The tables `[[name]]`, at most `max` of them.
-    pub(super) fn sections(&self, name: &'static str, max: usize) -> Vec<Self> {
+    pub(crate) fn sections(&self, name: &'static str, max: usize) -> Vec<Self> {
         let items = self
             .field(name)
             .and_then(|field| field.items(max, "tables [[…]]"));
@@ -171,7 +201,7 @@ impl<'a> Section<'a> {
     }
 
     /// A key of a later version: refused, never ignored.
-    pub(super) fn unsupported(&self, name: &'static str) {
+    pub(crate) fn unsupported(&self, name: &'static str) {
         self.later.borrow_mut().push(name);
         if let Some(field) = self.written(name) {
             field.unseen().refuse("is not supported by this version");
@@ -179,7 +209,7 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses every key that nobody asked for.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         let (known, later) = (self.known.borrow(), self.later.borrow());
         for (name, value) in self.table.into_iter().flatten() {
             let text = name.get_ref().as_ref();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tower_affinity::core::{Lifetimes, ServiceName};
 
-use super::document::{Document, MAX_BYTES};
+use super::document::MAX_BYTES;
 use super::effective;
 use super::error::ConfigError;
 use super::field::Field;
@@ -15,7 +15,7 @@ use super::listen::{self, Listen};
 use super::pin::{self, PinSettings};
 use super::rollback::{self, Rollback, StateSettings};
 use super::scope::{self, ScopeSetting};
-use super::section::{Report, Section};
+use super::section::{Section, read_text};
 use super::upstream::{self, Upstream};
 
 /// Everything that the file says, checked, with the defaults filled in.
@@ -50,17 +50,7 @@ impl Settings {
     ///
     /// If the file cannot be read, is longer than 1 MiB, or breaks a rule.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let unreadable = |error: std::io::Error| {
-            ConfigError::new(format!("cannot be read: {error}"))
-                .key("--config")
-                .file(path)
-        };
-        let mut text = String::new();
-        let limit = MAX_BYTES as u64 + 1;
-        let file = File::open(path).map_err(unreadable)?;
-        file.take(limit)
-            .read_to_string(&mut text)
-            .map_err(unreadable)?;
+        let text = text_of(path, "--config")?;
         let base_dir = path.parent().unwrap_or(Path::new("."));
         parse(&text, base_dir, &|name| std::env::var(name).ok()).map_err(|error| error.file(path))
     }
@@ -71,6 +61,22 @@ impl Settings {
     pub fn effective(&self) -> String {
         effective::write(self)
     }
+}
+
+/// The text of a file that an option names, or a little more than can be read of it.
+pub(crate) fn text_of(path: &Path, option: &str) -> Result<String, ConfigError> {
+    let unreadable = |error: std::io::Error| {
+        ConfigError::new(format!("cannot be read: {error}"))
+            .key(option)
+            .file(path)
+    };
+    let mut text = String::new();
+    let limit = MAX_BYTES as u64 + 1;
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(limit)
+        .read_to_string(&mut text)
+        .map_err(unreadable)?;
+    Ok(text)
 }
 
 /// Parses and checks the text of a configuration file.
@@ -86,7 +92,6 @@ pub fn parse(
     base_dir: &Path,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Settings, ConfigError> {
-    let document = Document::parse(text)?;
     let base_dir = std::path::absolute(if base_dir.as_os_str().is_empty() {
         Path::new(".")
     } else {
@@ -96,16 +101,8 @@ pub fn parse(
     if base_dir.to_str().is_none() {
         return Err(ConfigError::new("the directory of the file is not UTF-8").key("--config"));
     }
-    let report = Report::new(&document.source);
-    let settings = read(
-        &Section::root(&report, document.root.get_ref()),
-        &Sources { base_dir, env },
-    );
-    match (report.first(), settings) {
-        (Some(error), _) => Err(error),
-        (None, Some(settings)) => Ok(settings),
-        (None, None) => Err(ConfigError::new("the file is incomplete").at(Some(1))),
-    }
+    let sources = Sources { base_dir, env };
+    read_text(text, |root| read(root, &sources))
 }
 
 fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The durations that a key accepts.
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     least: Duration,
     most: Duration,
     whole_seconds: bool,
@@ -12,7 +12,7 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// Whole seconds, as tokens carry them.
-    pub(super) const fn seconds(least: u64, most: u64) -> Self {
+    pub(crate) const fn seconds(least: u64, most: u64) -> Self {
         let (least, most) = (Duration::from_secs(least), Duration::from_secs(most));
         Self {
             least,
@@ -22,7 +22,7 @@ impl Bounds {
     }
 
     /// Any fraction of a second.
-    pub(super) const fn millis(least: u64, most: u64) -> Self {
+    pub(crate) const fn millis(least: u64, most: u64) -> Self {
         let (least, most) = (Duration::from_millis(least), Duration::from_millis(most));
         Self {
             least,
@@ -31,7 +31,7 @@ impl Bounds {
         }
     }
 
-    pub(super) fn accept(&self, span: Duration) -> bool {
+    pub(crate) fn accept(&self, span: Duration) -> bool {
         (self.least..=self.most).contains(&span)
             && !(self.whole_seconds && span.subsec_nanos() != 0)
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Bounds {
 }
 
 /// A duration as the file would write it, in the greatest unit that is exact.
-pub(super) fn in_words(span: Duration) -> String {
+pub(crate) fn in_words(span: Duration) -> String {
     let (secs, nanos) = (span.as_secs(), span.subsec_nanos());
     if nanos % 1_000_000 != 0 {
         return format!("{}ns", span.as_nanos());

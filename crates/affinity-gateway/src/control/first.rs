@@ -4,7 +4,7 @@ use tower_affinity::core::{NewGroup, Revision, Rollout, RolloutError, Timestamp}
 
 use crate::config::{GroupSetting, GroupState, Settings};
 
-pub(super) fn first_rollout(
+pub(crate) fn first_rollout(
     settings: &Settings,
     revision: Revision,
     now: Timestamp,

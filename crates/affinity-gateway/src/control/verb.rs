@@ -153,7 +153,7 @@ impl Verb {
     }
 }
 
-pub(super) fn deadline(policy: RollbackPolicy, within: Duration, now: Timestamp) -> AbortPolicy {
+pub(crate) fn deadline(policy: RollbackPolicy, within: Duration, now: Timestamp) -> AbortPolicy {
     match policy {
         RollbackPolicy::Move => AbortPolicy::Move,
         RollbackPolicy::Stay => AbortPolicy::Stay {
