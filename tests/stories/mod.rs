@@ -32,3 +32,4 @@ mod counts;
 // The binary.
 mod binary;
 mod command_line;
+mod simulate;

@@ -7,6 +7,7 @@ mod keys;
 mod pin;
 mod rollout;
 mod run;
+mod simulate;
 
 // What the verbs share.
 mod admin;
@@ -24,6 +25,7 @@ use self::{
     pin::Pin,
     rollout::Rollout,
     run::Run,
+    simulate::Simulate,
 };
 
 /// Routes each session to the commit on which it began
@@ -42,6 +44,7 @@ enum Verb {
     Rollout(Rollout),
     Pin(Pin),
     Keys(Keys),
+    Simulate(Simulate),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Rollout(rollout) => rollout.run(),
         Verb::Pin(pin) => pin.run(),
         Verb::Keys(keys) => keys.run(),
+        Verb::Simulate(simulate) => simulate.run(),
     }
 }
 
