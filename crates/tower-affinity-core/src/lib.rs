@@ -31,7 +31,8 @@ pub use decide::{
 };
 pub use fleet::{
     Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fleet, GroupRecord,
-    Left, MAX_ADMIN, RecordError, Replaced, ReplicaRecord, Sketch, Stored, Version,
+    Left, MAX_ADMIN, Problem, ProblemKind, RecordError, Replaced, ReplicaRecord, Sketch, Stored,
+    Version,
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{

@@ -2,8 +2,10 @@
 //!
 //! `engine` is the contract of the place where the shared state is kept; the backends fulfil it.
 //! `record` is what a replica says of itself, `document` its text, `sketch` its live sessions.
-//! `member` reads the records of all as a [`Fleet`]; `drained` tells what is left of a group there.
+//! `member` reads the records of all as a [`Fleet`]; `drained` tells what is left of a group there,
+//! `checks` what is wrong with a replica.
 
+mod checks;
 mod document;
 mod drained;
 mod engine;
@@ -13,6 +15,7 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
+pub use self::checks::{Problem, ProblemKind};
 pub use self::document::RecordError;
 pub use self::drained::{Bounds, Left};
 pub use self::engine::{Announced, Engine, EngineError, EngineFuture, Replaced, Stored, Version};

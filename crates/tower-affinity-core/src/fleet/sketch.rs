@@ -74,7 +74,7 @@ impl Sketch {
         let mut count = 0.0;
         for bits in &self.levels {
             let free = (Self::SLOTS - used(bits)).max(1) as f64 / Self::SLOTS as f64;
-            count = scale * Self::SLOTS as f64 * -free.ln();
+            count = scale * Self::SLOTS as f64 * free.recip().ln();
             if !is_full(bits) {
                 break;
             }

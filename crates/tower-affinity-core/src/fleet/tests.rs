@@ -6,6 +6,7 @@
     clippy::panic
 )]
 
+mod checks;
 mod document;
 mod drained;
 mod sketch;
