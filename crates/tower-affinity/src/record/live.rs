@@ -1,26 +1,12 @@
 //! How many sessions were seen within the idle lifetime: a sketch of 64,000 bytes.
 //!
-//! A bitmap by hash whose bits are the times of their last session, on four levels that take all
-//! sessions, a quarter of them, a sixteenth and a 64th. The first level that is not full tells how
-//! many there are (linear counting). A session costs a few loads, and a store when time has moved
-//! on: no lock. Session ids are random and signed by us, so they are hashes already. Two sketches
-//! become the union of their sessions by the later time of each slot.
+//! A [`Sketch`] whose bits are the times of their last session. A session costs a few loads, and a
+//! store when time has moved on: no lock.
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tower_affinity_core::{SessionId, Timestamp};
-
-/// Slots of one level.
-const SLOTS: usize = 8_000;
-
-const LEVELS: usize = 4;
-
-/// Each level takes one in `1 << SHIFT` of the sessions of the level before.
-const SHIFT: u32 = 2;
-
-/// How full a level may be: counting is more exact on the next one from there on.
-const FULL: f64 = 0.92;
+use tower_affinity_core::{SessionId, Sketch, Timestamp};
 
 /// How many ticks an idle lifetime has: a session counts for at most one tick too long.
 const TICKS: u64 = 64;
@@ -40,7 +26,7 @@ impl Live {
         Self {
             tick: AtomicU64::new(tick_of(idle)),
             slots: std::iter::repeat_with(AtomicU16::default)
-                .take(SLOTS * LEVELS)
+                .take(Sketch::SLOTS * Sketch::LEVELS)
                 .collect(),
         }
     }
@@ -56,10 +42,8 @@ impl Live {
                 .for_each(|slot| slot.store(0, Ordering::Relaxed));
         }
         let time = time_of(now, tick);
-        let bits = session.bits();
-        let nth = usize::try_from((bits >> 64) % SLOTS as u128).unwrap_or_default();
-        let deepest = (bits as u64).trailing_zeros() / SHIFT;
-        for slots in self.levels().take(deepest as usize + 1) {
+        let (nth, levels) = Sketch::place(session);
+        for slots in self.levels().take(levels) {
             if let Some(slot) = slots.get(nth)
                 && slot.load(Ordering::Relaxed) != time
             {
@@ -68,25 +52,17 @@ impl Live {
         }
     }
 
-    /// How many sessions were seen within the idle lifetime before `now`.
-    pub(super) fn count(&self, now: Timestamp) -> f64 {
+    /// The sessions that were seen within the idle lifetime before `now`.
+    pub(super) fn sketch(&self, now: Timestamp) -> Sketch {
         let time = time_of(now, self.tick.load(Ordering::Relaxed));
-        let mut scale = 1.0;
-        let mut count = 0.0;
-        for slots in self.levels() {
-            let used = slots.iter().filter(|slot| is_live(slot, time)).count();
-            let free = (SLOTS - used).max(1) as f64 / SLOTS as f64;
-            count = scale * SLOTS as f64 * -free.ln();
-            if 1.0 - free <= FULL {
-                break;
-            }
-            scale *= f64::from(1_u32 << SHIFT);
-        }
-        count
+        Sketch::of(self.levels().map(|slots| {
+            let slots = slots.iter().enumerate();
+            slots.filter_map(move |(nth, slot)| is_live(slot, time).then_some(nth))
+        }))
     }
 
     fn levels(&self) -> impl Iterator<Item = &[AtomicU16]> {
-        self.slots.chunks_exact(SLOTS)
+        self.slots.chunks_exact(Sketch::SLOTS)
     }
 }
 
@@ -144,7 +120,7 @@ mod tests {
             ] {
                 see(&live, seen..upto, seed, START);
                 seen = upto;
-                let count = live.count(START);
+                let count = live.sketch(START).count();
                 let error = (count - upto as f64).abs() / upto as f64;
                 assert!(error <= 0.05, "{count} of {upto} sessions, seed {seed}");
             }
@@ -158,7 +134,7 @@ mod tests {
         see(&live, 0..1_000, 1, START.plus(IDLE / 2));
         see(&live, 1_000..2_000, 1, START.plus(IDLE / 2));
         let near = |now: Timestamp, expected: f64| {
-            let count = live.count(now);
+            let count = live.sketch(now).count();
             assert!((count - expected).abs() <= expected * 0.05 + 0.5, "{count}");
         };
         near(START.plus(IDLE / 2), 2_000.0);
@@ -169,11 +145,26 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_two_replicas_saw_counts_once_while_it_is_live_at_one() {
+        let (one, other) = (Live::new(IDLE), Live::new(IDLE));
+        see(&one, 0..2_000, 1, START);
+        see(&other, 1_000..3_000, 1, START.plus(IDLE / 2));
+        let near = |now: Timestamp, expected: f64| {
+            let mut union = one.sketch(now);
+            union.merge(&other.sketch(now));
+            let count = union.count();
+            assert!((count - expected).abs() <= expected * 0.05, "{count}");
+        };
+        near(START.plus(IDLE / 2), 3_000.0);
+        near(START.plus(IDLE * 5 / 4), 2_000.0);
+    }
+
+    #[test]
     fn other_lifetimes_begin_anew() {
         let live = Live::new(IDLE);
         see(&live, 0..1_000, 1, START);
         live.seen(session(1, 2), START, IDLE * 2);
-        assert!(live.count(START) < 1.5);
+        assert!(live.sketch(START).count() < 1.5);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use arc_swap::ArcSwap;
 use http::StatusCode;
 use metrics::{Counter, Key, Label};
 use tower_affinity_core::{
-    Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, SessionPin, State, Timestamp,
+    Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, SessionPin, Sketch, State,
+    Timestamp,
 };
 
 use super::names;
@@ -146,7 +147,7 @@ impl Recorder {
                 let label = Label::new("group", series.group().to_owned());
                 self.0
                     .source
-                    .set(names::LIVE, vec![label], series.live(now));
+                    .set(names::LIVE, vec![label], series.live(now).count().round());
             }
         }
     }
@@ -155,10 +156,17 @@ impl Recorder {
     /// about 2 %.
     #[must_use]
     pub fn live_sessions(&self, group: &GroupName, now: Timestamp) -> u64 {
+        self.live_sketch(group, now).count().round() as u64
+    }
+
+    /// The same sessions as a sketch, whose union with those of other replicas counts each session
+    /// once.
+    #[must_use]
+    pub fn live_sketch(&self, group: &GroupName, now: Timestamp) -> Sketch {
         let groups = self.0.groups.load();
         let mut groups = groups.iter();
         let series = groups.find(|series| series.group() == group.as_str());
-        series.map_or(0, |series| series.live(now) as u64)
+        series.map(|series| series.live(now)).unwrap_or_default()
     }
 
     /// A session showed `pin`, and this is what was decided.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label};
-use tower_affinity_core::{Cause, Cohort, Decision, Kind, SessionId, Timestamp};
+use tower_affinity_core::{Cause, Cohort, Decision, Kind, SessionId, Sketch, Timestamp};
 
 use super::live::Live;
 use super::names;
@@ -197,9 +197,12 @@ impl Series {
         live.seen(session, now, idle);
     }
 
-    /// How many sessions were seen within their idle lifetime.
-    pub(super) fn live(&self, now: Timestamp) -> f64 {
-        self.live.get().map_or(0.0, |live| live.count(now).round())
+    /// The sessions that were seen within their idle lifetime.
+    pub(super) fn live(&self, now: Timestamp) -> Sketch {
+        self.live
+            .get()
+            .map(|live| live.sketch(now))
+            .unwrap_or_default()
     }
 
     pub(super) fn confirmed(&self) {
