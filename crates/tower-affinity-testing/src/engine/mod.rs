@@ -1,12 +1,14 @@
-//! The shared engine in tests: one in memory that fails on demand, and the facts that every engine
-//! has to fulfil.
+//! The shared engine in tests: one in memory that fails on demand, the facts that every engine has
+//! to fulfil, and a real etcd to hold against them.
 
 mod conform;
+mod etcd;
 mod fault;
 mod memory;
 #[cfg(test)]
 mod tests;
 
 pub use self::conform::conform;
+pub use self::etcd::{EtcdBackup, EtcdServer};
 pub use self::fault::Fault;
 pub use self::memory::MemoryEngine;
