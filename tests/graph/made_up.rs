@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::manifest::Workspace;
 use crate::rules;
-use crate::table::{CORE, FACADE, TABLE, TESTING};
+use crate::table::{CORE, ETCD, FACADE, TABLE, TESTING};
 use crate::tree;
 
 fn dependency(name: &str, kind: Option<&str>) -> Value {
-    json!({ "name": name, "kind": kind, "features": [], "uses_default_features": false })
+    json!({ "name": name, "kind": kind, "optional": false, "features": [], "uses_default_features": false })
 }
 
 fn package(name: &str, dependencies: &[Value]) -> Value {
@@ -53,6 +53,50 @@ fn a_crate_for_tests_may_not_be_shipped() {
     assert_eq!(
         as_kind(None),
         ["tower-affinity -> tower-affinity-testing (normal) is not in the table"]
+    );
+}
+
+#[test]
+fn a_backend_is_behind_a_feature() {
+    let optional = |optional| {
+        let mut backend = dependency(ETCD, None);
+        backend["optional"] = json!(optional);
+        let made_up = workspace(&[package(FACADE, &[backend]), package(ETCD, &[])], "");
+        rules::forbidden_edges(&made_up, TABLE)
+    };
+    assert_eq!(optional(true), [""; 0]);
+    assert_eq!(
+        optional(false),
+        ["tower-affinity -> tower-affinity-etcd (normal) is not in the table"]
+    );
+}
+
+#[test]
+fn what_a_backend_reaches_is_its_own() {
+    let lock = |also: &str| {
+        format!(
+            r#"
+            {{ name = "tower-affinity", version = "0.1.0", dependencies = ["tower-affinity-etcd"{also}] }},
+            {{ name = "tower-affinity-etcd", version = "0.1.0", dependencies = ["hyper"] }},
+            {{ name = "hyper", version = "1.0.0" }},
+        "#
+        )
+    };
+    let reached = |also: &[Value], lock: &str| {
+        let dependencies = [&[dependency(ETCD, None)], also].concat();
+        let made_up = workspace(
+            &[
+                package(FACADE, &dependencies),
+                package(ETCD, &[dependency("hyper", None)]),
+            ],
+            lock,
+        );
+        rules::banned_in_tree(&made_up, TABLE)
+    };
+    assert_eq!(reached(&[], &lock("")), [""; 0]);
+    assert_eq!(
+        reached(&[dependency("hyper", None)], &lock(r#", "hyper""#)),
+        ["never: tower-affinity -> hyper"]
     );
 }
 

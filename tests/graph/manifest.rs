@@ -30,6 +30,7 @@ pub(crate) struct Member {
 pub(crate) struct Dependency {
     pub(crate) name: String,
     pub(crate) kind: Option<String>,
+    pub(crate) optional: bool,
     pub(crate) features: BTreeSet<String>,
     pub(crate) uses_default_features: bool,
 }

@@ -33,7 +33,9 @@ pub(crate) fn forbidden_edges(workspace: &Workspace, table: &[Row]) -> Vec<Strin
             let name = dependency.name.as_str();
             let listed = match (workspace.is_ours(name), dependency.is_dev(), &row.others) {
                 (true, true, _) => row.ours.contains(&name) || row.ours_in_tests.contains(&name),
-                (true, false, _) => row.ours.contains(&name),
+                (true, false, _) => {
+                    row.ours.contains(&name) || dependency.optional && row.backends.contains(&name)
+                }
                 (false, false, Others::Only(others)) => others.contains(&name),
                 (false, true, _) | (false, _, Others::Any) => true,
             };
@@ -61,12 +63,12 @@ pub(crate) fn circles(workspace: &Workspace) -> Vec<String> {
     problems
 }
 
-/// A banned package somewhere below a crate, with the way to it.
+/// A banned package somewhere below a crate, its backends left out, with the way to it.
 pub(crate) fn banned_in_tree(workspace: &Workspace, table: &[Row]) -> Vec<String> {
     let ways = rows(workspace, table).flat_map(|(row, _)| {
         row.never
             .iter()
-            .filter_map(|banned| tree::path_to(workspace, row.krate, banned))
+            .filter_map(|banned| tree::path_to(workspace, row.krate, banned, row.backends))
     });
     ways.map(|way| format!("never: {}", way.join(" -> ")))
         .collect()

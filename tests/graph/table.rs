@@ -2,6 +2,7 @@
 
 pub(crate) const CORE: &str = "tower-affinity-core";
 pub(crate) const FACADE: &str = "tower-affinity";
+pub(crate) const ETCD: &str = "tower-affinity-etcd";
 pub(crate) const TESTING: &str = "tower-affinity-testing";
 pub(crate) const GATEWAY: &str = "affinity-gateway";
 
@@ -11,6 +12,8 @@ pub(crate) struct Row {
     pub(crate) krate: &'static str,
     /// Our crates that it may ship with.
     pub(crate) ours: &'static [&'static str],
+    /// Our crates that it may ship with behind a feature. What they reach is not its own.
+    pub(crate) backends: &'static [&'static str],
     /// Our crates that only its tests may use.
     pub(crate) ours_in_tests: &'static [&'static str],
     /// Other people's crates that it may ship with.
@@ -30,6 +33,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: CORE,
         ours: &[],
+        backends: &[],
         ours_in_tests: &[],
         // no clock, environment or random source: those are arguments
         others: Others::Only(&[
@@ -59,6 +63,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: FACADE,
         ours: &[CORE],
+        backends: &[ETCD],
         ours_in_tests: &[TESTING],
         others: Others::Only(&[
             "arc-swap",
@@ -81,8 +86,17 @@ pub(crate) const TABLE: &[Row] = &[
         never: &["axum", "h2", "hyper", "hyper-util", "reqwest"],
     },
     Row {
+        krate: ETCD,
+        ours: &[CORE],
+        backends: &[],
+        ours_in_tests: &[TESTING],
+        others: Others::Only(&["etcd-client", "http", "thiserror", "tokio"]),
+        never: &[],
+    },
+    Row {
         krate: TESTING,
         ours: &[CORE],
+        backends: &[],
         ours_in_tests: &[],
         others: Others::Only(&["tokio"]),
         never: &[],
@@ -90,6 +104,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: GATEWAY,
         ours: &[FACADE],
+        backends: &[],
         ours_in_tests: &[TESTING],
         others: Others::Any,
         never: &[],
@@ -97,6 +112,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: "gateway",
         ours: EXAMPLE,
+        backends: &[],
         ours_in_tests: &[],
         others: Others::Any,
         never: &[],
@@ -104,6 +120,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: "axum-service",
         ours: EXAMPLE,
+        backends: &[],
         ours_in_tests: &[],
         others: Others::Any,
         never: &[],
@@ -111,6 +128,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: "tower-stack",
         ours: EXAMPLE,
+        backends: &[],
         ours_in_tests: &[],
         others: Others::Any,
         never: &[],
@@ -118,6 +136,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: "affinity-tests",
         ours: EXAMPLE,
+        backends: &[],
         ours_in_tests: &["axum-service", "gateway", "tower-stack"],
         others: Others::Any,
         never: &[],

@@ -5,8 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::manifest::{Locked, Workspace};
 
-/// The shortest way from our crate to a package by shipped dependencies, its ends included.
-pub(crate) fn path_to(workspace: &Workspace, from: &str, to: &str) -> Option<Vec<String>> {
+/// The shortest way from our crate to a package by shipped dependencies, its ends included, that
+/// passes none of the crates `around`.
+pub(crate) fn path_to(
+    workspace: &Workspace,
+    from: &str,
+    to: &str,
+    around: &[&str],
+) -> Option<Vec<String>> {
     let start = workspace
         .locked
         .iter()
@@ -18,6 +24,9 @@ pub(crate) fn path_to(workspace: &Workspace, from: &str, to: &str) -> Option<Vec
             return Some(way_back(workspace, &came_from, at));
         }
         for next in shipped_of(workspace, at) {
+            if around.contains(&workspace.locked[next].name.as_str()) {
+                continue;
+            }
             if let Entry::Vacant(unseen) = came_from.entry(next) {
                 unseen.insert(at);
                 queue.push_back(next);

@@ -12,6 +12,7 @@
 //! # Features
 //!
 //! - `axum`: the extractors `Affinity` and `Option<Affinity>`.
+//! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
 //!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
 
@@ -41,6 +42,9 @@ pub mod wire;
 
 /// The values and the rule, without I/O.
 pub use tower_affinity_core as core;
+/// What replicas share, over etcd.
+#[cfg(feature = "etcd")]
+pub use tower_affinity_etcd as etcd;
 
 pub use self::affinity::{Affinity, AffinityBuilder, AffinityLayer, AffinityService, BuildError};
 pub use self::assign::AssignLayer;
