@@ -117,6 +117,7 @@ impl World<'_> {
             at: decided.at,
             streams: false,
             said: Said::default(),
+            recorded: None,
             decision,
         };
         if let Carries::Pin(pin) = self.settle(&flight)? {

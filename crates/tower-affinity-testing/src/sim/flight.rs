@@ -21,6 +21,8 @@ pub(super) struct Flight {
     pub(super) streams: bool,
     /// What the application says.
     pub(super) said: Said,
+    /// Its place in the record, where the run is recorded.
+    pub(super) recorded: Option<usize>,
 }
 
 impl Flight {

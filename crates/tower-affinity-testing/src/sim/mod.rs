@@ -41,6 +41,7 @@ mod names;
 mod oracle;
 mod parts;
 mod reached;
+mod record;
 mod replica;
 mod step;
 mod trace;
@@ -51,9 +52,11 @@ use std::fmt;
 
 use self::world::World;
 
-pub use self::names::forger;
+pub use self::names::{forger, keyring};
 pub use self::parts::{Order, Parts, Real, Stay};
 pub use self::reached::Reached;
+pub use self::record::{Answered, Exchange, Sees, Written, record};
+pub use self::replica::View;
 
 /// How many steps a run has by default.
 pub const STEPS: u64 = 5_000;

@@ -48,12 +48,17 @@ pub(super) fn salt() -> DrawSalt {
 
 /// The ring of a replica that has taken `epoch` steps of rotations. Two steps bring a new key: it
 /// verifies, then it signs. A key verifies on for two rotations.
-pub(super) fn codec(epoch: usize) -> PinCodec {
+#[must_use]
+pub fn keyring(epoch: usize) -> Keyring {
     let signs = epoch / 2;
     let joins = (epoch % 2 == 1).then_some(signs + 1);
     let leave = signs.saturating_sub(2)..signs;
     let keys = std::iter::once(signs).chain(joins).chain(leave.rev());
-    codec_of("checkout", keys.map(|key| (key, 0)))
+    ring_of(keys.map(|key| (key, 0)))
+}
+
+pub(super) fn codec(epoch: usize) -> PinCodec {
+    PinCodec::new(service("checkout"), &keyring(epoch))
 }
 
 /// The codec of somebody who knows the key ids but not the keys.
@@ -77,13 +82,17 @@ fn service(text: &str) -> ServiceName {
 }
 
 fn codec_of(name: &str, keys: impl Iterator<Item = (usize, u8)>) -> PinCodec {
+    PinCodec::new(service(name), &ring_of(keys))
+}
+
+fn ring_of(keys: impl Iterator<Item = (usize, u8)>) -> Keyring {
     let keys = keys.map(|(key, owner)| {
         let seed = u8::try_from(key).unwrap_or_default() + 1 + owner * 100;
         let secret: Vec<u8> = (0..32).map(|n| seed.wrapping_mul(31) ^ n).collect();
         let id = format!("k{key}").parse().expect("a key's id");
         Key::hs256(id, &secret).expect("a key")
     });
-    PinCodec::new(service(name), &Keyring::new(keys).expect("a keyring"))
+    Keyring::new(keys).expect("a keyring")
 }
 
 /// All ids of a rollout, as the model knows them.

@@ -62,7 +62,7 @@ pub(super) struct Replica {
 
 /// A replica's view of what is ready.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View(pub(super) [Option<Millis>; GROUPS]);
+pub struct View(pub(super) [Option<Millis>; GROUPS]);
 
 impl Readiness for View {
     fn of(&self, group: &GroupName) -> Ready {

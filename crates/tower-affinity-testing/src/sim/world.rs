@@ -13,6 +13,7 @@ use super::ledger::Entry;
 use super::model::Model;
 use super::names::{self, GROUPS, Id, Millis, salt};
 use super::parts::{Order, Parts};
+use super::record::Exchange;
 use super::replica::{Replica, State};
 use super::trace::Trace;
 use crate::START;
@@ -67,6 +68,8 @@ pub(super) struct World<'p> {
     /// For how many advances time passes slowly, so that replicas are seen while they are behind.
     pub(super) hurry: u32,
     pub(super) trace: Trace,
+    /// What was asked and answered, where a run is recorded.
+    pub(super) record: Option<Vec<Exchange>>,
 }
 
 impl<'p> World<'p> {
@@ -128,6 +131,7 @@ impl<'p> World<'p> {
             faults: true,
             hurry: 0,
             trace: Trace::new(tells),
+            record: None,
             dice,
         }
     }

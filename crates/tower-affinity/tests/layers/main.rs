@@ -24,6 +24,7 @@ mod lost;
 mod manners;
 mod overrides;
 mod refusals;
+mod replay;
 mod replicas;
 mod rotation;
 mod scopes;

@@ -98,6 +98,8 @@ impl World<'_> {
             decision,
             state,
             at,
+            recorded,
+            ..
         } = decided;
         match decision.kind {
             Kind::Refused if matches!(decision.cause, Cause::AbortedEnd | Cause::Gone) => {
@@ -125,6 +127,7 @@ impl World<'_> {
                     group,
                     state,
                     at,
+                    recorded,
                     streams: self.dice.chance(30),
                     said: Said {
                         end: self.dice.chance(10),

@@ -9,6 +9,7 @@ use crate::sim::flight::Flight;
 use crate::sim::ledger::Entry;
 use crate::sim::names::{lifetimes, signing_key};
 use crate::sim::oracle::{Sight, Wish};
+use crate::sim::record::{Answered, Written};
 use crate::sim::world::{Check, Event, World};
 
 /// What an answer carries for the client.
@@ -45,8 +46,35 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What the real answer does to the pin, which has to be what is wished.
     pub(crate) fn settle(&mut self, flight: &Flight) -> Check<Carries> {
+        let carries = self.settled(flight)?;
+        if self.record.is_some() {
+            self.record_answer(flight, carries);
+        }
+        Ok(carries)
+    }
+
+    fn record_answer(&mut self, flight: &Flight, carries: Carries) {
+        let replica = flight.replica;
+        let newest = Rc::clone(&self.replicas[replica].state);
+        let answered = Answered {
+            seen: self.sees(replica, &newest.rollout, self.clock(replica)),
+            said: flight.said,
+            streams: flight.streams,
+            writes: match carries {
+                Carries::Nothing => Written::Nothing,
+                Carries::Clearing => Written::Clearing,
+                Carries::Pin(entry) => Written::Pin(self.ledger[entry].token.clone()),
+            },
+        };
+        let exchange = flight.recorded.zip(self.record.as_mut());
+        if let Some((nth, record)) = exchange {
+            record[nth].answer = Some(answered);
+        }
+    }
+
+    /// What the real answer does to the pin, which has to be what is wished.
+    fn settled(&mut self, flight: &Flight) -> Check<Carries> {
         let replica = flight.replica;
         let newest = Rc::clone(&self.replicas[replica].state);
         let now = self.clock(replica);

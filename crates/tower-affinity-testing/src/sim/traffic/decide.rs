@@ -99,6 +99,8 @@ impl World<'_> {
             decision,
             state,
             at,
+            waited: matches!(newer, Newer::Unproven { .. }),
+            recorded: None,
         };
         self.check_decision(ask, entry, &decided, &sight)?;
         Ok(decided)

@@ -14,6 +14,7 @@ use tower_affinity_core::{Decision, Level, Policy, Timestamp};
 
 use crate::sim::grant::Grant;
 use crate::sim::names::id_of;
+use crate::sim::record::Exchange;
 use crate::sim::replica::State;
 use crate::sim::world::{Check, World};
 
@@ -39,6 +40,9 @@ pub(crate) struct Decided {
     pub(crate) decision: Decision,
     pub(crate) state: Rc<State>,
     pub(crate) at: Timestamp,
+    /// Whether the replica waited in vain for a newer state.
+    pub(crate) waited: bool,
+    pub(crate) recorded: Option<usize>,
 }
 
 impl World<'_> {
@@ -57,7 +61,7 @@ impl World<'_> {
         let valid = self.valid(sent, right_now);
         let shown = self.read(replica, sent, at);
         let entry = self.check_chosen((replica, at), sent, &valid, &shown, policy.level)?;
-        let decided = self.decide(ask, shown, entry.as_ref(), at, right_now)?;
+        let mut decided = self.decide(ask, shown, entry.as_ref(), at, right_now)?;
         let decision = &decided.decision;
         let group = decision.group.as_ref().map(id_of);
         self.trace.mix_numbers(&[
@@ -90,6 +94,24 @@ impl World<'_> {
             self.check_history(client, replica, entry.as_ref(), &decided)?;
         }
         self.reach(entry.as_ref(), &decided, ask);
+        decided.recorded = self.recorded(ask, sent, &decided);
         Ok(decided)
+    }
+
+    fn recorded(&mut self, ask: &Ask, sent: &[Sent], decided: &Decided) -> Option<usize> {
+        if decided.waited || self.record.is_none() {
+            return None;
+        }
+        let exchange = Exchange {
+            pins: sent.iter().map(|sent| self.text(sent).to_owned()).collect(),
+            grant: ask.grant.as_ref().map(|grant| grant.token.clone()),
+            policy: ask.policy,
+            seen: self.sees(ask.replica, &decided.state.rollout, decided.at),
+            decision: decided.decision.clone(),
+            answer: None,
+        };
+        let record = self.record.as_mut()?;
+        record.push(exchange);
+        Some(record.len() - 1)
     }
 }

@@ -51,7 +51,7 @@ impl App {
     }
 
     /// The last request, once.
-    pub(super) fn last(&self) -> Option<Request<()>> {
+    pub(crate) fn last(&self) -> Option<Request<()>> {
         self.0.lock().unwrap().seen.pop()
     }
 }
