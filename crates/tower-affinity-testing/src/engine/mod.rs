@@ -1,6 +1,8 @@
 //! The shared engine in tests: one in memory that fails on demand, the facts that every engine has
 //! to fulfil, and a real etcd to hold against them.
 
+#[cfg(test)]
+mod broken;
 mod conform;
 mod etcd;
 mod fault;
