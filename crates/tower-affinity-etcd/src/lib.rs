@@ -22,6 +22,9 @@
 //! # }
 //! ```
 //!
+//! With etcd's access control a user needs `readwrite` on the prefix `PREFIX/`; granting a lease
+//! needs no right.
+//!
 //! # When something fails
 //!
 //! One endpoint is used at a time. A call that fails, or is not answered within

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use etcd_client::Permission;
 use tokio::time::{Instant, sleep, timeout};
 use tower_affinity_core::{Engine, Replaced, Stored, Version};
 use tower_affinity_etcd::{EtcdEngine, EtcdOptions};
@@ -222,6 +223,52 @@ async fn an_earlier_state_is_seen_after_a_restore() {
     let lost = engine.replace(second, "third".into()).await.unwrap();
     assert_eq!(lost, Replaced::Lost);
     assert_eq!(engine.changed(second).await.unwrap(), stored);
+}
+
+#[tokio::test]
+async fn a_user_needs_the_prefix_only_and_no_error_shows_a_password() {
+    let Some(server) = EtcdServer::start().await else {
+        return;
+    };
+    let endpoint = server.endpoint();
+    let mut client = etcd_client::Client::connect([&endpoint], None)
+        .await
+        .unwrap();
+    let prefix = Permission::read_write("/affinity/test/").with_prefix();
+    client.role_add("role").await.unwrap();
+    client.role_grant_permission("role", prefix).await.unwrap();
+    client.role_add("root").await.unwrap();
+    for (user, role) in [("gateway", "role"), ("root", "root")] {
+        client.user_add(user, "correct", None).await.unwrap();
+        client.user_grant_role(user, role).await.unwrap();
+    }
+    client.auth_enable().await.unwrap();
+
+    let with = |prefix, options| EtcdEngine::new([endpoint.as_str()], prefix, options).unwrap();
+    let user = || EtcdOptions::new().user("gateway", "correct");
+    let right = with("/affinity/test", user());
+    let version = create(&right, "first").await;
+    assert_eq!(right.changed(Version::NONE).await.unwrap().version, version);
+    let lapse = Duration::from_secs(10);
+    right.announce("r", "record".into(), lapse).await.unwrap();
+    assert!(right.records().await.unwrap().first().unwrap().alive);
+    right.depart("r", "last".into()).await.unwrap();
+    assert!(right.forget("r").await.unwrap());
+
+    assert!(with("/affinity/other", user()).read().await.is_err());
+    assert!(
+        with("/affinity/test", EtcdOptions::new())
+            .read()
+            .await
+            .is_err()
+    );
+    let wrong = with(
+        "/affinity/test",
+        EtcdOptions::new().user("gateway", "mistaken"),
+    );
+    let error = wrong.read().await.unwrap_err();
+    let shown = format!("{error} {error:?} {wrong:?}");
+    assert!(!shown.contains("mistaken"), "{shown}");
 }
 
 #[tokio::test]
