@@ -4,9 +4,10 @@ use tower_affinity::core::{
     AbortPolicy, AbortRequest, AlwaysReady, Group, Kind, Rollout, Timestamp,
 };
 
+use super::asking::Asking;
 use super::play::Play;
 use super::report::AbortReport;
-use super::session::{Asking, Phase};
+use super::session::Phase;
 
 impl Play<'_> {
     /// What an abort of `group` at `now` would do to the sessions that are live then.

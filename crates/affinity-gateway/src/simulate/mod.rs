@@ -11,6 +11,8 @@
 //! from one seed, so the same plan gives the same report for ever.
 
 mod abort;
+mod arrivals;
+mod asking;
 mod chart;
 mod dice;
 mod plan;

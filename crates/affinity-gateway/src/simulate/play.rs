@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use tower_affinity::core::{AbortPolicy, GroupId, Rollout, State, Timestamp};
 
+use super::arrivals::Arrivals;
+use super::asking::Asking;
 use super::dice::Dice;
 use super::plan::{Plan, PlanError};
 use super::report::{self, Report, Sample};
 use super::rules::Rules;
-use super::session::{Asking, Phase, Session};
+use super::session::{Phase, Session};
 use super::step::Step;
 use super::tally::{Counts, Tally};
 use crate::config::{ConfigError, Settings};
@@ -239,42 +241,6 @@ fn draining(rollout: &Rollout) -> impl Iterator<Item = &GroupId> {
     groups
         .filter(|group| matches!(group.state(), State::Draining { .. }))
         .map(|group| group.id())
-}
-
-/// When sessions begin: a Poisson process.
-#[derive(Debug)]
-struct Arrivals {
-    dice: Dice,
-    /// Milliseconds between two, in the mean.
-    gap: f64,
-    /// Milliseconds from [`EPOCH`] to the next one.
-    next: f64,
-}
-
-impl Arrivals {
-    fn new(per_second: f64, dice: Dice) -> Self {
-        let mut arrivals = Self {
-            dice,
-            gap: 1000.0 / per_second,
-            next: 0.0,
-        };
-        arrivals.wait();
-        arrivals
-    }
-
-    /// The next one that begins before `until`, with its own chance.
-    fn before(&mut self, until: Timestamp) -> Option<(Timestamp, Dice)> {
-        let begun = EPOCH.plus(Duration::from_millis(self.next as u64));
-        if begun >= until {
-            return None;
-        }
-        self.wait();
-        Some((begun, Dice::new(self.dice.next())))
-    }
-
-    fn wait(&mut self) {
-        self.next += self.gap * self.dice.exponential();
-    }
 }
 
 /// When the first session may begin; the number says nothing.

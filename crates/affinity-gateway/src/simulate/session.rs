@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use tower_affinity::core::{
-    Absence, AlwaysReady, Decision, DrawKey, Fault, Inputs, Kind, Newer, Outcome, Presented,
-    Rollout, SessionPin, Shown, Timestamp, decide,
-};
+use tower_affinity::core::{Decision, DrawKey, Kind, Rollout, SessionPin, Timestamp};
 
+use super::asking::Asking;
 use super::dice::Dice;
 use super::rules::Rules;
 use super::spread::Think;
@@ -15,7 +13,7 @@ use super::tally::Tally;
 /// A session whose client goes on to send requests until `ends`.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
-    dice: Dice,
+    pub(super) dice: Dice,
     /// What a keyed scope draws by.
     user: u64,
     begun: Timestamp,
@@ -33,10 +31,6 @@ pub(super) struct Phase<'a> {
     pub(super) from: Timestamp,
     pub(super) until: Timestamp,
 }
-
-/// What a client shows, kept between the questions so that asking allocates nothing.
-#[derive(Debug)]
-pub(super) struct Asking(Presented);
 
 impl Session {
     pub(super) fn new(
@@ -151,64 +145,9 @@ impl Session {
         true
     }
 
-    fn key(&self, rules: &Rules) -> Option<DrawKey> {
+    pub(super) fn key(&self, rules: &Rules) -> Option<DrawKey> {
         rules
             .keyed
             .then(|| rules.salt.key(&self.user.to_be_bytes()))
-    }
-}
-
-impl Asking {
-    pub(super) fn new() -> Self {
-        Self(Presented {
-            shown: Shown::Nothing(Absence::New),
-            key: None,
-            chosen: None,
-        })
-    }
-
-    /// Asks the rule about a request of the session; it always answers, since [`Newer::Proved`] says
-    /// that there is nothing to wait for.
-    pub(super) fn ask(
-        &mut self,
-        phase: &Phase<'_>,
-        session: &mut Session,
-        at: Timestamp,
-    ) -> Option<Decision> {
-        let lifetimes = phase.rules.policy.lifetimes;
-        let absence = match &session.pin {
-            None => Some(Absence::New),
-            Some(pin) if at >= pin.started.plus(lifetimes.max_age()) => {
-                Some(Absence::Fault(Fault::ExpiredMax))
-            }
-            Some(pin) if at >= pin.expires => Some(Absence::Fault(Fault::ExpiredIdle)),
-            Some(_) => None,
-        };
-        // who shows a pin needs no id
-        let fresh = match (absence, &session.pin) {
-            (None, Some(pin)) => pin.session,
-            _ => session.dice.session(),
-        };
-        match (absence, &session.pin, &mut self.0.shown) {
-            (None, Some(pin), Shown::Pin(shown)) => (**shown).clone_from(pin),
-            (None, Some(pin), shown) => *shown = Shown::Pin(Box::new(pin.clone())),
-            (absence, _, shown) => *shown = Shown::Nothing(absence.unwrap_or(Absence::New)),
-        }
-        self.0.key = session.key(phase.rules);
-        let outcome = decide(&Inputs {
-            presented: &self.0,
-            policy: Some(&phase.rules.policy),
-            rollout: phase.rollout,
-            ready: &AlwaysReady,
-            salt: &phase.rules.salt,
-            serving: None,
-            now: at,
-            fresh,
-            newer: Newer::Proved,
-        });
-        match outcome {
-            Outcome::Decided(decision) => Some(decision),
-            Outcome::Behind(_) => None,
-        }
     }
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 use tower_affinity::core::Timestamp;
 
 use super::*;
+use crate::simulate::asking::Asking;
 use crate::simulate::dice::Dice;
 use crate::simulate::play::EPOCH;
 use crate::simulate::rules::Rules;
-use crate::simulate::session::{Asking, Phase, Session};
+use crate::simulate::session::{Phase, Session};
 use crate::simulate::spread::Think;
 use crate::simulate::tally::Tally;
 
