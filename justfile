@@ -38,6 +38,17 @@ demo *args:
 bench:
     cargo bench -p tower-affinity
 
+# Play a rollout plan on 10 million sessions; it is killed after 10 seconds of processor time.
+simulate-10m:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo build --release -p gateway
+    export PATH="$(realpath "${CARGO_TARGET_DIR:-target}")/release:$PATH" AFFINITY_KEY
+    AFFINITY_KEY=$(gateway keys new)
+    cd examples/gateway/plans
+    ulimit -t 10
+    time gateway simulate --config gateway.toml --plan ten-million.toml
+
 # Play 10,000 seeds of the simulator that nobody has seen before.
 faults seeds="10000" from=`date +%s`:
     SIM_SEEDS={{seeds}} SIM_FROM={{from}} cargo test --release -p tower-affinity-testing --test simulator invariants -- --nocapture
