@@ -61,7 +61,7 @@ pub use self::peer::{ClientAddr, PeerAddr};
 pub use self::problem::{OwnAnswer, Problem};
 pub use self::record::GroupMetricsLayer;
 pub use self::respond::RespondLayer;
-pub use self::rollouts::Rollouts;
+pub use self::rollouts::{Reaching, RolloutSource, Rollouts};
 pub use self::signal::SignalLayer;
 pub use self::tag::GroupTagLayer;
 pub use self::wire::PinLayer;

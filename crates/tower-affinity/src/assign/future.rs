@@ -1,85 +1,187 @@
 //! The future of [`Assign`](super::Assign).
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::Response;
+use bytes::Bytes;
+use http::{Request, Response};
 use pin_project_lite::pin_project;
+use tower_service::Service;
 
+use super::question::{Asking, Question};
+use super::service::serve;
 use super::settle::Settle;
 use super::state::State;
 use crate::Affinity;
+use crate::rollouts::Waiting;
 
 pin_project! {
     /// Settles the pin once the answer is there, or is our own answer.
-    #[derive(Debug)]
-    pub struct ResponseFuture<F, R> {
+    pub struct ResponseFuture<S, B, R>
+    where
+        S: Service<Request<B>>,
+    {
         #[pin]
-        answer: Answer<F, R>,
-        affinity: Affinity,
+        stage: Stage<S, B, R>,
     }
+}
+
+pin_project! {
+    #[project = StageProj]
+    enum Stage<S, B, R>
+    where
+        S: Service<Request<B>>,
+    {
+        // boxed: few requests wait, and the others need no room for it
+        Behind { behind: Option<Box<Behind<S, B>>> },
+        Answered { #[pin] answer: Answer<S::Future, R> },
+    }
+}
+
+/// A request whose group only a newer state can tell of.
+pub(super) struct Behind<S, B> {
+    pub(super) question: Question,
+    pub(super) waiting: Waiting,
+    pub(super) inner: S,
+    pub(super) request: Request<B>,
+    pub(super) state: Arc<State>,
 }
 
 pin_project! {
     #[project = AnswerProj]
     #[derive(Debug)]
-    enum Answer<F, R> {
-        Inner { #[pin] inner: F, settle: Settle, state: Arc<State> },
-        Refused { response: Option<Response<R>> },
+    pub(super) enum Answer<F, R> {
+        Inner { #[pin] inner: F, affinity: Affinity, settle: Settle, state: Arc<State> },
+        Refused { response: Option<Response<R>>, affinity: Affinity },
     }
 }
 
-impl<F, R> ResponseFuture<F, R> {
+impl<F, R> Answer<F, R> {
     pub(super) fn inner(inner: F, affinity: Affinity, settle: Settle, state: Arc<State>) -> Self {
-        Self {
-            answer: Answer::Inner {
-                inner,
-                settle,
-                state,
-            },
+        Self::Inner {
+            inner,
             affinity,
+            settle,
+            state,
         }
     }
 
     pub(super) fn refused(response: Response<R>, affinity: Affinity) -> Self {
-        Self {
-            answer: Answer::Refused {
-                response: Some(response),
-            },
+        Self::Refused {
+            response: Some(response),
             affinity,
         }
     }
 }
 
-impl<F, R, E> Future for ResponseFuture<F, R>
+impl<S, B, R> ResponseFuture<S, B, R>
+where
+    S: Service<Request<B>>,
+{
+    pub(super) fn answered(answer: Answer<S::Future, R>) -> Self {
+        Self {
+            stage: Stage::Answered { answer },
+        }
+    }
+
+    pub(super) fn waiting(behind: Behind<S, B>) -> Self {
+        Self {
+            stage: Stage::Behind {
+                behind: Some(Box::new(behind)),
+            },
+        }
+    }
+}
+
+impl<S, B, R> Future for ResponseFuture<S, B, R>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    R: From<Bytes>,
+{
+    type Output = Result<Response<R>, S::Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            let stage = match self.as_mut().project().stage.project() {
+                StageProj::Answered { answer } => return answer.poll(cx),
+                StageProj::Behind { behind } => {
+                    #[expect(
+                        clippy::expect_used,
+                        reason = "it is put back before this is polled again"
+                    )]
+                    let mut waited = behind.take().expect("polled after it was ready");
+                    let Poll::Ready(newer) = Pin::new(&mut waited.waiting).poll(cx) else {
+                        *behind = Some(waited);
+                        return Poll::Pending;
+                    };
+                    let Behind {
+                        question,
+                        waiting: _,
+                        mut inner,
+                        request,
+                        state,
+                    } = *waited;
+                    match question.ask(&state, newer) {
+                        Asking::Decided(decision, settle) => Stage::Answered {
+                            answer: serve(&mut inner, &state, request, decision, settle),
+                        },
+                        // the rule waits only while nobody has asked yet
+                        Asking::Behind(question, waiting) => Stage::Behind {
+                            behind: Some(Box::new(Behind {
+                                question,
+                                waiting,
+                                inner,
+                                request,
+                                state,
+                            })),
+                        },
+                    }
+                }
+            };
+            self.as_mut().project().stage.set(stage);
+        }
+    }
+}
+
+impl<F, R, E> Future for Answer<F, R>
 where
     F: Future<Output = Result<Response<R>, E>>,
 {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let mut response = match this.answer.project() {
+        let (mut response, affinity) = match self.project() {
             AnswerProj::Inner {
                 inner,
+                affinity,
                 settle,
                 state,
             } => {
                 let mut response = ready!(inner.poll(cx))?;
-                settle.settle(state, this.affinity.decision(), &mut response);
-                response
+                settle.settle(state, affinity.decision(), &mut response);
+                (response, affinity)
             }
-            AnswerProj::Refused { response } =>
-            {
+            AnswerProj::Refused { response, affinity } => {
                 #[expect(
                     clippy::expect_used,
                     reason = "a future is not polled after it is ready"
                 )]
-                response.take().expect("polled after it was ready")
+                let response = response.take().expect("polled after it was ready");
+                (response, affinity)
             }
         };
-        response.extensions_mut().insert(this.affinity.clone());
+        response.extensions_mut().insert(affinity.clone());
         Poll::Ready(Ok(response))
+    }
+}
+
+impl<S, B, R> fmt::Debug for ResponseFuture<S, B, R>
+where
+    S: Service<Request<B>>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResponseFuture")
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! On a request it takes the [`Presented`](crate::wire::Presented) that the wire side left, reads
 //! the rollout once, decides, and leaves an [`Affinity`](crate::Affinity) for everything inside.
-//! What is refused is answered here. On the answer it looks at the newest rollout once more
+//! What is refused is answered here. A pin that only a newer state can tell of waits for that state
+//! (see [`Rollouts`](crate::Rollouts)); nothing else waits. On the answer it looks at the newest rollout once more
 //! ("aborted by now?") and leaves a [`WriteBack`](crate::wire::WriteBack) for the wire side.
 //!
 //! Alone, without a [`PinLayer`](crate::PinLayer) outside, it takes every request for a new one.
@@ -37,6 +38,7 @@
 
 mod future;
 mod layer;
+mod question;
 mod refuse;
 mod service;
 mod settle;

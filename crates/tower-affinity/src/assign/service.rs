@@ -1,23 +1,21 @@
 //! The service of [`AssignLayer`](super::AssignLayer).
 
+use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Method, Request, Response};
-use tower_affinity_core::{
-    Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Policy, Presented as Shows,
-    Shown, decide,
-};
+use tower_affinity_core::{Cause, Cohort, Decision, Kind, Newer};
 use tower_service::Service;
 
-use super::future::ResponseFuture;
+use super::future::{Answer, Behind, ResponseFuture};
+use super::question::{Asking, Question};
 use super::refuse::{refusal, visited};
 use super::settle::Settle;
 use super::state::State;
 use crate::Affinity;
-use crate::random::fresh_session;
 use crate::wire::Presented;
 
 /// Decides which group serves a request; see the [module](super).
@@ -35,12 +33,12 @@ impl<S> Assign<S> {
 
 impl<S, B, R> Service<Request<B>> for Assign<S>
 where
-    S: Service<Request<B>, Response = Response<R>>,
+    S: Service<Request<B>, Response = Response<R>> + Clone,
     R: From<Bytes>,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = ResponseFuture<S::Future, R>;
+    type Future = ResponseFuture<S, B, R>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -59,101 +57,60 @@ where
             };
             let response = visited(visit);
             self.state.recorder.refused(&decision, response.status());
-            return ResponseFuture::refused(response, Affinity::new(decision));
+            return ResponseFuture::answered(Answer::refused(response, Affinity::new(decision)));
         }
-        let (decision, settle) = self.state.decide(presented);
-        if decision.kind == Kind::Refused {
-            let response = refusal(&decision, &settle);
-            self.state.recorder.refused(&decision, response.status());
-            return ResponseFuture::refused(response, Affinity::new(decision));
+        let question = Question::new(&self.state, presented);
+        match question.ask(&self.state, Newer::Unasked) {
+            Asking::Decided(decision, settle) => ResponseFuture::answered(serve(
+                &mut self.inner,
+                &self.state,
+                request,
+                decision,
+                settle,
+            )),
+            Asking::Behind(question, waiting) => {
+                // the service that said it is ready is the one that is called later
+                let clone = self.inner.clone();
+                let inner = mem::replace(&mut self.inner, clone);
+                let state = Arc::clone(&self.state);
+                ResponseFuture::waiting(Behind {
+                    question,
+                    waiting,
+                    inner,
+                    request,
+                    state,
+                })
+            }
         }
-        if matches!(
-            decision.kind,
-            Kind::Assigned | Kind::Moved | Kind::Overridden
-        ) {
-            ask_for_all(&mut request);
-        }
-        let affinity = Affinity::new(decision);
-        request.extensions_mut().insert(affinity.clone());
-        ResponseFuture::inner(
-            self.inner.call(request),
-            affinity,
-            settle,
-            Arc::clone(&self.state),
-        )
     }
 }
 
-impl State {
-    fn decide(&self, presented: Option<Presented>) -> (Decision, Settle) {
-        let view = self.view();
-        let revision = view.rollout.revision();
-        let rollout = Arc::clone(&view.rollout);
-        let (mut shows, policy, settle) = match presented {
-            Some(Presented {
-                shows,
-                scope,
-                at,
-                navigation,
-                visit: _,
-            }) => {
-                let policy = scope.as_ref().map(|scope| *scope.policy());
-                (shows, policy, Settle::new(scope, at, navigation, rollout))
-            }
-            None => {
-                let shows = Shows {
-                    shown: Shown::Nothing(Absence::New),
-                    key: None,
-                    chosen: None,
-                };
-                (
-                    shows,
-                    Some(Policy::default()),
-                    Settle::new(None, self.clock.now(), false, rollout),
-                )
-            }
-        };
-        if let Shown::Pin(pin) = &mut shows.shown {
-            view.codes.resolve(pin);
-            self.note(pin);
-        }
-        if let Some(chosen) = &mut shows.chosen {
-            view.codes.resolve_override(chosen);
-        }
-        let mut newer = Newer::Unasked;
-        let decision = loop {
-            let outcome = decide(&Inputs {
-                presented: &shows,
-                policy: policy.as_ref(),
-                rollout: &view.rollout,
-                ready: &*self.ready,
-                salt: &self.salt,
-                serving: self.serving.as_ref(),
-                now: settle.at(),
-                fresh: fresh_session(),
-                newer,
-            });
-            match outcome {
-                Outcome::Decided(decision) => break decision,
-                Outcome::Behind(revision) => newer = self.rollouts.prove(revision),
-            }
-        };
-        if let (Shown::Pin(pin), Some(policy)) = (&shows.shown, &policy) {
-            let idle = policy.lifetimes.idle();
-            self.recorder
-                .session_seen(pin, &decision, settle.at(), idle);
-        }
-        // noted now and not with the answer: from here on the group has a session
-        if let Some(pin) = decision.pin.as_ref().filter(|_| decision.issue) {
-            self.note(pin);
-        }
-        if let Shown::Pin(pin) = &shows.shown
-            && pin.revision > revision
-        {
-            self.rollouts.prove(pin.revision);
-        }
-        (decision, settle)
+/// Sends a request on that is decided, or answers it.
+pub(super) fn serve<S, B, R>(
+    inner: &mut S,
+    state: &Arc<State>,
+    mut request: Request<B>,
+    decision: Decision,
+    settle: Settle,
+) -> Answer<S::Future, R>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    R: From<Bytes>,
+{
+    if decision.kind == Kind::Refused {
+        let response = refusal(&decision, &settle);
+        state.recorder.refused(&decision, response.status());
+        return Answer::refused(response, Affinity::new(decision));
     }
+    if matches!(
+        decision.kind,
+        Kind::Assigned | Kind::Moved | Kind::Overridden
+    ) {
+        ask_for_all(&mut request);
+    }
+    let affinity = Affinity::new(decision);
+    request.extensions_mut().insert(affinity.clone());
+    Answer::inner(inner.call(request), affinity, settle, Arc::clone(state))
 }
 
 /// The answer of a session's first request on a commit is whole and of that commit: no part of one

@@ -36,6 +36,13 @@ impl Settle {
         }
     }
 
+    /// The decision is made on `rollout`.
+    pub(super) fn decided_on(&mut self, rollout: &Arc<Rollout>) {
+        if !Arc::ptr_eq(&self.rollout, rollout) {
+            self.rollout = Arc::clone(rollout);
+        }
+    }
+
     pub(super) fn at(&self) -> Timestamp {
         self.at
     }

@@ -10,6 +10,7 @@ mod support;
 
 mod aborts;
 mod answers;
+mod behind;
 mod building;
 mod caches;
 mod carriers;

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use tower::Service;
 use tower_affinity::{Affinity, AffinityService};
 
-use super::{App, Body, COOKIE_NAME, at_once, texts};
+use super::{App, Body, COOKIE_NAME, Site, at_once, texts};
 
 /// An answer that has not arrived yet.
 pub(crate) struct OnItsWay {
@@ -20,6 +20,15 @@ impl OnItsWay {
         Seen {
             response: at_once(self.answer).unwrap(),
             forwarded: self.forwarded,
+        }
+    }
+
+    /// As [`OnItsWay::arrive`], for a request that could only be sent on now.
+    pub(crate) fn arrive_asked(self, site: &Site) -> Seen {
+        let seen = self.arrive();
+        Seen {
+            forwarded: site.app.last(),
+            ..seen
         }
     }
 

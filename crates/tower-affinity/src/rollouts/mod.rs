@@ -1,15 +1,23 @@
 //! The handle through which sources feed the rollout and layers read it.
 
+mod behind;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{Newer, Revision, Rollout};
 
+use self::behind::Behind;
+pub(crate) use self::behind::{Asked, Waiting};
+pub use self::behind::{Reaching, RolloutSource};
+
 /// The present rollout: a cheap handle that sources feed and layers read.
 ///
-/// A request reads it once for its decision. This handle has no source besides its own process, so
-/// it can prove at once that there is no newer state; see [`Rollouts::prove`].
+/// A request reads it once for its decision. Where this process is the only source of states
+/// ([`Rollouts::fixed`]), a pin above the present revision proves that a state was lost: the
+/// revision is raised to it, the groups stay as they are. Else the source is asked
+/// ([`Rollouts::with_source`]).
 #[derive(Clone)]
 pub struct Rollouts(Arc<Shared>);
 
@@ -17,6 +25,8 @@ struct Shared {
     current: ArcSwap<Rollout>,
     /// Held while the state changes, so that no change is lost to another.
     changing: Mutex<Vec<Listener>>,
+    source: Option<Box<dyn RolloutSource>>,
+    behind: Behind,
 }
 
 type Listener = Box<dyn Fn(&Arc<Rollout>) + Send>;
@@ -25,9 +35,21 @@ impl Rollouts {
     /// A rollout that changes only by [`Rollouts::update`].
     #[must_use]
     pub fn fixed(rollout: Rollout) -> Self {
+        Self::new(rollout, None)
+    }
+
+    /// A rollout that `source` publishes newer states of by [`Rollouts::update`].
+    #[must_use]
+    pub fn with_source(rollout: Rollout, source: impl RolloutSource) -> Self {
+        Self::new(rollout, Some(Box::new(source)))
+    }
+
+    fn new(rollout: Rollout, source: Option<Box<dyn RolloutSource>>) -> Self {
         Self(Arc::new(Shared {
             current: ArcSwap::from_pointee(rollout),
             changing: Mutex::new(Vec::new()),
+            source,
+            behind: Behind::default(),
         }))
     }
 
@@ -54,6 +76,7 @@ impl Rollouts {
             .unwrap_or_else(PoisonError::into_inner);
         let next = Arc::new(change(&self.current())?);
         self.0.current.store(Arc::clone(&next));
+        self.0.behind.reached(next.revision());
         for listener in listeners.iter() {
             listener(&next);
         }
@@ -71,11 +94,15 @@ impl Rollouts {
         listeners.push(Box::new(listener));
     }
 
-    /// What is known about a state of `revision`, which a pin has shown to exist.
-    ///
-    /// There is no other source here, so this state is the newest: its revision is raised to the
-    /// pin's, the groups stay as they are.
-    pub fn prove(&self, revision: Revision) -> Newer {
+    /// The greatest revision that is known to exist: ours, or that of a pin above it.
+    #[must_use]
+    pub fn greatest(&self) -> Revision {
+        self.current().revision().max(self.0.behind.seen())
+    }
+
+    /// There is no other source than this process, so its state is the newest: its revision is
+    /// raised to that of a pin, the groups stay as they are.
+    fn prove(&self, revision: Revision) -> Newer {
         if revision > self.current().revision() {
             let raised = self.update(|now| Ok::<_, std::convert::Infallible>(now.raised(revision)));
             match raised {
