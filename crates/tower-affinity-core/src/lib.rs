@@ -30,9 +30,9 @@ pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
 };
 pub use fleet::{
-    Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fleet, GroupRecord,
-    Left, MAX_ADMIN, Problem, ProblemKind, RecordError, Replaced, ReplicaRecord, Sketch, Stored,
-    Version,
+    Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fact, Fleet,
+    GroupRecord, Left, MAX_ADMIN, Problem, ProblemKind, RecordError, Replaced, ReplicaRecord,
+    SharedError, SharedState, Sketch, Standing, Stored, Version, obeyed,
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{

@@ -9,6 +9,8 @@
 mod checks;
 mod document;
 mod drained;
+mod facts;
+mod shared;
 mod sketch;
 mod world;
 

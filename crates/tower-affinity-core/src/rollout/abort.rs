@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::refusal::NOT_READY;
 use super::{Change, Refusal, Rollout};
-use crate::{Abort, AbortPolicy, Group, GroupName, Readiness, Ready, State, Weight};
+use crate::{Abort, AbortPolicy, Group, GroupId, GroupName, Readiness, Ready, State, Weight};
 
 /// What an operator asks for with an abort.
 #[derive(Clone, Debug, Default)]
@@ -51,28 +51,49 @@ impl Rollout {
             State::Aborted(abort) => return Ok(self.abort_again(group, abort, request, change)),
             State::Staged | State::Active | State::Draining { .. } => {}
         }
-        let target = self.abort_target(group, request, ready)?;
+        let abort = Abort {
+            target: self.abort_target(group, request, ready)?.id.clone(),
+            policy,
+            at: change.now,
+        };
         let mut next = self.next(change);
-        let target_id = target.id.clone();
-        for other in &mut next.groups {
-            if other.id == target_id {
-                other.state = State::Active;
-                other.weight = other.weight.saturating_add(group.weight).max(Weight::ONE);
-            } else if other.id == group.id {
-                other.weight = Weight::ZERO;
-                let abort = Abort {
-                    target: target_id.clone(),
-                    policy,
-                    at: change.now,
-                };
-                other.state = State::Aborted(abort);
-            }
-        }
-        if *name == self.stable {
-            next.make_stable(target_id.name());
-        }
+        next.hand_over(&group.id, abort);
         next.stepped(change, false);
         Ok(next)
+    }
+
+    /// Aborts a group that serves: the target becomes active, takes its weight, and is stable if
+    /// it was.
+    pub(crate) fn hand_over(&mut self, id: &GroupId, abort: Abort) {
+        let group = self.groups.iter().find(|group| group.id == *id);
+        let weight = group.map_or(Weight::ZERO, |group| group.weight);
+        let target = abort.target.clone();
+        for group in &mut self.groups {
+            if group.id == target {
+                group.state = State::Active;
+                group.weight = group.weight.saturating_add(weight).max(Weight::ONE);
+            } else if group.id == *id {
+                group.weight = Weight::ZERO;
+                group.state = State::Aborted(abort.clone());
+            }
+        }
+        if *id.name() == self.stable {
+            self.make_stable(target.name());
+        }
+    }
+
+    /// Where the sessions of `id` go if `wanted` cannot take them: the stable group, else the
+    /// latest former one that can, ready or not.
+    pub(crate) fn target_or_default(&self, id: &GroupId, wanted: &GroupId) -> Option<GroupId> {
+        let can = |group: &&Group| group.id != *id && objection(group).is_none();
+        let named = self.groups.iter().find(|group| group.id == *wanted);
+        let defaults = std::iter::once(&self.stable).chain(self.former.iter().rev());
+        let default = defaults.filter_map(|name| self.group(name));
+        named
+            .into_iter()
+            .chain(default)
+            .find(can)
+            .map(|group| group.id.clone())
     }
 
     /// Staged, active and draining groups that could take the sessions of `name`.

@@ -344,7 +344,7 @@ impl Rollout {
     }
 
     /// The next state before anything is changed in it: old memories are dropped.
-    pub(super) fn next(&self, change: Change) -> Self {
+    pub(crate) fn next(&self, change: Change) -> Self {
         let mut next = self.clone();
         next.revision = change.revision;
         next.tombstones
@@ -380,7 +380,7 @@ impl Rollout {
         self.former.drain(..excess);
     }
 
-    pub(super) fn stepped(&mut self, change: Change, drawn: bool) {
+    pub(crate) fn stepped(&mut self, change: Change, drawn: bool) {
         self.step_revision = change.revision;
         if drawn {
             self.draw_revision = change.revision;

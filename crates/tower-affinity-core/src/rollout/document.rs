@@ -67,7 +67,7 @@ enum StateDocument {
 }
 
 #[derive(Serialize, Deserialize)]
-struct AbortDocument {
+pub(crate) struct AbortDocument {
     target: String,
     target_generation: u32,
     policy: PolicyDocument,

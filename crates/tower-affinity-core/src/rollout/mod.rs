@@ -20,6 +20,7 @@ use thiserror::Error;
 
 pub use self::abort::AbortRequest;
 pub use self::change::{Change, NewGroup};
+pub(crate) use self::document::AbortDocument;
 pub use self::document::DocumentError;
 pub use self::refusal::Refusal;
 use crate::{Abort, Group, GroupId, GroupName, Revision, State, Timestamp, Weight};

@@ -85,8 +85,9 @@ impl Rollouts {
         })
     }
 
-    /// A pin of `revision`, above ours, was obeyed: the newer state is fetched, nobody waits.
-    pub(crate) fn seen(&self, revision: Revision, now: Timestamp) {
+    /// A pin has shown at `now` that a state of `revision`, above ours, exists: it is fetched,
+    /// nobody waits. [`AssignLayer`](crate::AssignLayer) tells of every such pin.
+    pub fn seen(&self, revision: Revision, now: Timestamp) {
         match &self.0.source {
             Some(source) => {
                 self.0.behind.note(revision, now);
