@@ -25,6 +25,8 @@ mod cuts;
 
 mod drained;
 
+mod follow;
+
 mod health;
 
 mod metrics;

@@ -151,6 +151,26 @@ pub(super) fn edited(
     removed(next, last, groups, terms)
 }
 
+/// What was edited that only a verb can change where replicas share the state.
+pub(super) fn ignored(last: &AppliedGroups, groups: &[GroupSetting]) -> Vec<String> {
+    let edited = groups.iter().filter(|group| {
+        let block = last.get(group.name.as_str());
+        block.is_some_and(|block| *block != Applied::of(group))
+    });
+    let removed = last
+        .keys()
+        .filter(|name| groups.iter().all(|g| g.name.as_str() != *name));
+    edited
+        .map(|group| {
+            format!(
+                "group {}: its weight, state or stable was edited",
+                group.name
+            )
+        })
+        .chain(removed.map(|name| format!("group {name}: its block was removed")))
+        .collect()
+}
+
 fn with_state(
     rollout: Rollout,
     block: &Applied,

@@ -6,6 +6,7 @@ use thiserror::Error;
 use tower_affinity::core::{GroupName, KeyError, Refusal, Revision, RolloutError};
 
 use super::edit::EditError;
+use super::shared::SharedTrouble;
 use super::store::StoreError;
 
 /// A change that was not made.
@@ -54,6 +55,9 @@ pub enum ControlError {
     /// The keys cannot be used.
     #[error("the keys of the configuration cannot be used")]
     Keyring(#[source] KeyError),
+    /// The shared state cannot be used; every change but an abort is refused until it can.
+    #[error("{0}; until then only an abort is accepted, and holds on this replica")]
+    Shared(#[from] SharedTrouble),
     /// The new state could not be kept, so it was not made.
     #[error(transparent)]
     Store(#[from] StoreError),

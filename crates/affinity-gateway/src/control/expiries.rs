@@ -34,6 +34,14 @@ impl KeptExpiries {
         Self::of(expiries, true)
     }
 
+    /// Before any pin was issued or seen here.
+    pub(super) fn none_yet() -> Self {
+        Self {
+            complete: true,
+            latest: Vec::new(),
+        }
+    }
+
     fn of(expiries: &Expiries, complete: bool) -> Self {
         let latest = expiries.all().into_iter().map(|(id, expires)| KeptExpiry {
             name: id.name().to_string(),

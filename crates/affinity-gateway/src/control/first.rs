@@ -1,8 +1,106 @@
-//! The first state: what the configuration says, where there is no other yet.
+//! The first state: what the configuration says, or what other replicas share, where there is no
+//! other yet.
 
-use tower_affinity::core::{NewGroup, Revision, Rollout, RolloutError, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
+use tower_affinity::core::{
+    Change, GroupName, NewGroup, Revision, Rollout, RolloutError, SharedState, Timestamp, Weight,
+};
+
+use super::cookies::CookieUse;
+use super::edit::{AppliedGroups, applied};
+use super::expiries::KeptExpiries;
+use super::store::Kept;
 use crate::config::{GroupSetting, GroupState, Settings};
+
+impl Kept {
+    /// The state that the configuration says. Made from nothing, it is above one that was lost.
+    pub(super) fn first(settings: &Settings, now: Timestamp) -> Result<Self, RolloutError> {
+        let rollout = first_rollout(settings, Revision(now.as_secs()), now)?;
+        let endpoints = settings.groups.iter();
+        Ok(Self {
+            applied: applied(&settings.groups),
+            endpoints: endpoints
+                .map(|group| (group.name.to_string(), group.endpoints.clone()))
+                .collect(),
+            ..Self::new(rollout, AppliedGroups::new())
+        })
+    }
+
+    /// What a replica begins with that finds the state of others: nobody has seen a pin of it.
+    pub(super) fn of_shared(state: SharedState) -> Self {
+        let mut kept = Self::new(state.rollout, AppliedGroups::new());
+        kept.heard_of(state.endpoints);
+        Self {
+            expiries: KeptExpiries::none_yet(),
+            ..kept
+        }
+    }
+
+    fn new(rollout: Rollout, applied: AppliedGroups) -> Self {
+        Self {
+            rollout,
+            endpoints: BTreeMap::new(),
+            applied,
+            keys: BTreeMap::new(),
+            cookies: CookieUse::default(),
+            expiries: KeptExpiries::default(),
+            facts: Vec::new(),
+            new_groups: BTreeSet::new(),
+            replica: replica_name(),
+        }
+    }
+
+    /// The document that shares `rollout` with other replicas.
+    pub(super) fn shared_state(&self, rollout: Rollout) -> SharedState {
+        let endpoints = self.endpoints.iter();
+        SharedState {
+            rollout,
+            // what was kept under a name was a valid name once
+            endpoints: endpoints
+                .filter_map(|(group, addresses)| Some((group.parse().ok()?, addresses.clone())))
+                .collect(),
+            write: random(),
+        }
+    }
+
+    /// The endpoints that other replicas know.
+    pub(super) fn heard_of(&mut self, endpoints: BTreeMap<GroupName, Vec<SocketAddr>>) {
+        let endpoints = endpoints.into_iter();
+        self.endpoints = endpoints
+            .map(|(group, addresses)| (group.to_string(), addresses))
+            .collect();
+    }
+
+    /// `rollout` with the groups of the configuration that it does not know yet, as staged.
+    pub(super) fn with_new_groups(&self, rollout: &Rollout, change: Change) -> Option<Rollout> {
+        let mut next = rollout.clone();
+        for name in self.new_groups.iter().filter_map(|name| name.parse().ok()) {
+            if next.group(&name).is_some() {
+                continue;
+            }
+            match next.register(&name, Weight::ZERO, change) {
+                Ok(registered) => next = registered,
+                // under a lock it is tried again with the next change
+                Err(refusal) => tracing::warn!(group = %name, %refusal, "not registered yet"),
+            }
+        }
+        (next != *rollout).then_some(next)
+    }
+}
+
+/// A name that no other replica has: 64 random bits.
+pub(super) fn replica_name() -> String {
+    format!("{:016x}", random())
+}
+
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    // without the system's random source no key was made either: any number will do
+    let _ = getrandom::fill(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
 
 pub(crate) fn first_rollout(
     settings: &Settings,

@@ -1,9 +1,13 @@
 //! The control plane: the one place where the rollout changes.
 //!
-//! `verb` names the changes, `edit` turns an edited file into one change, `plane` runs changes one
-//! after another: decided on the present snapshot, kept in the state file (`store`), and only then
-//! published to the data plane. `preview` decides one and does nothing of it.
+//! `verb` names the changes, `edit` turns an edited file into one change (`apply`), `change` runs
+//! changes one after another: decided on the present snapshot, kept in the state file (`store`),
+//! and only then published to the data plane (`plane`). `preview` decides one
+//! and does nothing of it. Where replicas share their state, `shared`
+//! keeps it there instead.
 
+mod apply;
+mod change;
 mod cookies;
 mod drained;
 mod edit;
@@ -11,20 +15,25 @@ mod error;
 mod expiries;
 mod first;
 mod keys;
+mod live;
 mod plane;
 mod preview;
 mod publish;
+mod shared;
 mod store;
 #[cfg(test)]
 mod tests;
 mod verb;
 
+pub use self::change::Changed;
 pub use self::drained::Left;
 pub use self::edit::EditError;
 pub use self::error::ControlError;
 pub(crate) use self::first::first_rollout;
-pub use self::plane::{Changed, Control, Start};
+pub use self::plane::{Control, Start};
 pub use self::preview::{Fate, Leaving, Preview};
+pub use self::shared::SharedTrouble;
+pub(crate) use self::shared::{Member, Reached};
 pub use self::store::StoreError;
 pub(crate) use self::verb::deadline;
 pub use self::verb::{Request, Verb};

@@ -3,7 +3,7 @@
 //! It is replaced as a whole (written beside, synced, renamed), and its checksum is checked when
 //! it is read: a file that was cut or changed refuses the start instead of serving half a state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-use tower_affinity::core::{DocumentError, Rollout};
+use tower_affinity::core::{DocumentError, Fact, Rollout};
 
 use super::cookies::CookieUse;
 use super::edit::AppliedGroups;
 use super::expiries::KeptExpiries;
+use super::first::replica_name;
 use super::keys::KeyUse;
 
 /// The version of the file that this release writes and reads.
@@ -70,6 +71,12 @@ pub(super) struct Kept {
     pub(super) keys: BTreeMap<String, KeyUse>,
     pub(super) cookies: CookieUse,
     pub(super) expiries: KeptExpiries,
+    /// Aborts that the shared state does not know yet.
+    pub(super) facts: Vec<Fact>,
+    /// Groups of the configuration that the shared state does not know yet.
+    pub(super) new_groups: BTreeSet<String>,
+    /// The name of this replica among those that share the state, given to it at its first start.
+    pub(super) replica: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -89,6 +96,13 @@ struct StateDocument {
     /// Absent in files from before it was kept: then any pin may have been issued.
     #[serde(default)]
     expiries: KeptExpiries,
+    #[serde(default)]
+    facts: Vec<Value>,
+    #[serde(default)]
+    new_groups: BTreeSet<String>,
+    /// Absent in files of a replica that was the only one.
+    #[serde(default = "replica_name")]
+    replica: String,
 }
 
 /// The place of the state file.
@@ -132,6 +146,8 @@ impl StateFile {
                 path: self.path.clone(),
                 source,
             })?;
+        let facts = state.facts.iter().map(Fact::from_document);
+        let facts = facts.collect::<Result<_, _>>().map_err(|_| damaged())?;
         Ok(Some(Kept {
             rollout,
             endpoints: state.endpoints,
@@ -139,6 +155,9 @@ impl StateFile {
             keys: state.keys,
             cookies: state.cookies,
             expiries: state.expiries,
+            facts,
+            new_groups: state.new_groups,
+            replica: state.replica,
         }))
     }
 
@@ -151,6 +170,9 @@ impl StateFile {
             keys: kept.keys.clone(),
             cookies: kept.cookies.clone(),
             expiries: kept.expiries.clone(),
+            facts: kept.facts.iter().map(Fact::to_document).collect(),
+            new_groups: kept.new_groups.clone(),
+            replica: kept.replica.clone(),
         };
         let write = || {
             let state = serde_json::to_value(document)?;

@@ -23,6 +23,7 @@ mod drained;
 mod edits;
 mod previews;
 mod restarts;
+mod sharing;
 mod verbs;
 
 const START: u64 = 1_800_000_000;

@@ -1,0 +1,76 @@
+//! What changes along with the rollout, or with the settings.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tower_affinity::core::{Lifetimes, PinCodec, Rollout};
+
+use super::error::ControlError;
+use super::store::Kept;
+use super::verb::{Request, Verb};
+use crate::config::{RollbackPolicy, ScopeSetting, Settings};
+
+/// What changes along with the rollout, or with the settings.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) kept: Kept,
+    pub(super) codec: Arc<PinCodec>,
+    pub(super) lifetimes: Lifetimes,
+    pub(super) skew: Duration,
+    pub(super) policy: RollbackPolicy,
+    pub(super) within: Duration,
+    pub(super) streams: Duration,
+    pub(super) limits: BTreeMap<String, u32>,
+    pub(super) scopes: Vec<ScopeSetting>,
+    /// The endpoints that the settings name.
+    pub(super) configured: Endpoints,
+}
+
+/// Addresses by the name of their group.
+pub(super) type Endpoints = BTreeMap<String, Vec<SocketAddr>>;
+
+impl Live {
+    pub(super) fn of(settings: &Settings, kept: Kept) -> Result<Self, ControlError> {
+        let limits = settings.groups.iter();
+        let limits = limits.filter_map(|g| Some((g.name.to_string(), g.max_in_flight?)));
+        let configured = settings.groups.iter();
+        let configured = configured.map(|g| (g.name.to_string(), g.endpoints.clone()));
+        let ring = settings.pin.keyring().map_err(ControlError::Keyring)?;
+        Ok(Self {
+            kept,
+            codec: Arc::new(PinCodec::new(settings.service.clone(), &ring)),
+            lifetimes: settings.pin.lifetimes,
+            skew: settings.pin.clock_skew,
+            policy: settings.rollback.policy,
+            within: settings.rollback.within,
+            streams: settings.rollback.streams,
+            limits: limits.collect(),
+            scopes: settings.scopes.clone(),
+            configured: configured.collect(),
+        })
+    }
+
+    /// What is to be kept once a change is made that may be asked for now.
+    pub(super) fn asked(&self, request: &Request, before: &Rollout) -> Result<Kept, ControlError> {
+        if let Some(expected) = request.if_match
+            && expected != before.revision()
+            && !matches!(request.verb, Verb::Abort { .. })
+        {
+            return Err(ControlError::Stale {
+                expected,
+                now: before.revision(),
+            });
+        }
+        request.verb.check(self.policy)?;
+        let mut kept = self.kept.clone();
+        if let Verb::Register {
+            group, endpoints, ..
+        } = &request.verb
+        {
+            kept.endpoints.insert(group.to_string(), endpoints.clone());
+        }
+        Ok(kept)
+    }
+}

@@ -1,0 +1,140 @@
+//! Aborts that are in force on this replica while the shared state is out of reach.
+
+use tokio::task::spawn_blocking;
+use tower_affinity::core::{Fact, GroupName, Standing, Status};
+
+use super::{Member, SharedTrouble};
+use crate::causes::with_causes;
+use crate::control::live::Live;
+use crate::control::{Changed, Control, ControlError, Request, StoreError};
+
+impl Member {
+    /// Takes an abort as a fact: obeyed here from now on, and synced to the local file before it
+    /// is answered.
+    pub(super) async fn abort_here(
+        &self,
+        request: &Request,
+        trouble: SharedTrouble,
+    ) -> Result<Changed, ControlError> {
+        let before = self.control.rollouts().current();
+        self.take_fact(request, trouble)?;
+        let after = self.control.rollouts().current();
+        let control = self.control.clone();
+        let saved = spawn_blocking(move || control.save()).await;
+        if let Ok(Err(error)) = saved {
+            // a full disk must not keep a bad commit in service
+            let error = with_causes(&error);
+            tracing::error!(
+                error,
+                "the abort is in force but not kept: a restart forgets it"
+            );
+        }
+        Ok(Changed {
+            before,
+            after,
+            is_kept: false,
+        })
+    }
+
+    fn take_fact(&self, request: &Request, trouble: SharedTrouble) -> Result<(), ControlError> {
+        let mut live = self.control.live();
+        let obeyed = self.control.rollouts().current();
+        let mut kept = live.asked(request, &obeyed)?;
+        let now = self.control.now();
+        let next = self
+            .control
+            .next(&live, &mut kept, &obeyed, now, |rollout, terms| {
+                Ok(request.verb.apply(rollout, terms)?)
+            })?;
+        let mut groups = obeyed.groups().iter().zip(next.groups());
+        let Some((was, is)) = groups.find(|(was, is)| {
+            was.id() == is.id() && was.state() != is.state() && is.state().name() == "aborted"
+        }) else {
+            // aborted already, and nothing else is asked for
+            return Ok(());
+        };
+        match Fact::of(&obeyed, &next, was.id()) {
+            Some(fact) => live.kept.facts.push(fact),
+            None => {
+                let Status::Aborted(abort) = next.status(is.id()) else {
+                    return Ok(());
+                };
+                let mut facts = live.kept.facts.iter_mut();
+                match facts.find(|fact| fact.id == *is.id()) {
+                    Some(fact) => *fact = fact.clone().with_policy(abort.policy),
+                    // another policy of an abort that all know is a change like any other
+                    None => return Err(trouble.into()),
+                }
+            }
+        }
+        let shared = live.kept.rollout.clone();
+        self.control.accept(&mut live, shared);
+        Ok(())
+    }
+}
+
+impl Control {
+    /// The aborts that only this replica obeys, the earliest first, and how each stands to the
+    /// shared state as it was last read.
+    #[must_use]
+    pub fn facts(&self) -> Vec<(Fact, Standing)> {
+        let live = self.live();
+        let shared = &live.kept.rollout;
+        let facts = live.kept.facts.iter();
+        facts
+            .map(|fact| (fact.clone(), fact.standing(shared)))
+            .collect()
+    }
+
+    /// Forgets an abort that only this replica obeys; `false` if there is none of that group.
+    ///
+    /// Blocks while the state file is written.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept that it is forgotten.
+    pub fn drop_fact(&self, who: &str, group: &GroupName) -> Result<bool, StoreError> {
+        {
+            let mut live = self.live();
+            let before = live.kept.facts.len();
+            live.kept.facts.retain(|fact| fact.id.name() != group);
+            if live.kept.facts.len() == before {
+                return Ok(false);
+            }
+            let shared = live.kept.rollout.clone();
+            self.accept(&mut live, shared);
+        }
+        tracing::info!(target: "affinity::audit", %who, verb = "facts drop", %group, "fact dropped");
+        self.save()?;
+        Ok(true)
+    }
+
+    /// Forgets the facts that have done their work, and marks those that the shared state
+    /// contradicts. The state has to be the shared one as it is now.
+    pub(in crate::control) fn settle_facts(&self, live: &mut Live) {
+        let shared = live.kept.rollout.clone();
+        let before = live.kept.facts.clone();
+        live.kept.facts.retain_mut(|fact| match fact.standing(&shared) {
+            Standing::Done => {
+                tracing::info!(
+                    target: "affinity::events", group = %fact.id.name(), "all know of the abort"
+                );
+                false
+            }
+            Standing::Conflicts if !fact.disputed => {
+                tracing::warn!(
+                    target: "affinity::events",
+                    group = %fact.id.name(),
+                    "the group was changed since it was aborted here: confirm it (rollout abort) \
+                     or drop it (rollout facts drop)"
+                );
+                fact.disputed = true;
+                true
+            }
+            Standing::Conflicts | Standing::Merges => true,
+        });
+        if live.kept.facts != before {
+            self.accept(live, shared);
+        }
+    }
+}

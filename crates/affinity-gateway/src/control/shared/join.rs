@@ -1,0 +1,103 @@
+//! The start of a replica that shares its state.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+use tower_affinity::balance::Groups;
+use tower_affinity::core::{Clock, Engine, Replaced, SharedState, Stored, Version};
+
+use super::{Member, Shared, SharedTrouble};
+use crate::causes::with_causes;
+use crate::config::Settings;
+use crate::control::ControlError;
+use crate::control::plane::{Control, Start};
+use crate::control::store::{Kept, StateFile};
+
+/// How long it is waited before the engine is asked again.
+const AGAIN: Duration = Duration::from_millis(500);
+
+impl Control {
+    /// As [`Control::start`], for a replica that shares its state through `engine`.
+    ///
+    /// It begins with the shared state. While that is out of reach it begins with what it accepted
+    /// last, and without that it waits. The configuration makes a state only where the engine says
+    /// that there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Control::start`], and if what the engine holds is refused.
+    pub async fn join(
+        settings: &Settings,
+        groups: Groups,
+        clock: Arc<dyn Clock>,
+        engine: Arc<dyn Engine>,
+    ) -> Result<Start, ControlError> {
+        let shared = Arc::new(Shared::new(engine, settings.service.clone()));
+        let file = StateFile::new(settings.state.file.clone());
+        let local = match spawn_blocking(move || file.load()).await {
+            Ok(loaded) => loaded?,
+            Err(_) => None,
+        };
+        let kept = match local {
+            Some(kept) => kept,
+            None => shared.first(settings, &*clock).await?,
+        };
+        let (settings, begun) = (settings.clone(), Arc::clone(&shared));
+        let start =
+            spawn_blocking(move || Self::begin(&settings, groups, clock, kept, Some(begun)));
+        let start = start
+            .await
+            .map_err(|_| ControlError::Shared(SharedTrouble::Busy))??;
+        let member = Member::new(start.control.clone(), shared);
+        if let Err(trouble) = member.sync().await {
+            if let SharedTrouble::Refused(_) = trouble {
+                return Err(trouble.into());
+            }
+            let error = with_causes(&trouble);
+            tracing::warn!(error, "serving what was accepted last");
+        }
+        Ok(start)
+    }
+}
+
+impl Shared {
+    /// The state that a replica begins with which has none of its own.
+    async fn first(&self, settings: &Settings, clock: &dyn Clock) -> Result<Kept, ControlError> {
+        loop {
+            match self.found_or_made(settings, clock).await {
+                Ok(Some(kept)) => return Ok(kept),
+                Ok(None) => {}
+                Err(ControlError::Shared(
+                    trouble @ (SharedTrouble::Silent | SharedTrouble::Engine(_)),
+                )) => {
+                    let error = with_causes(&trouble);
+                    tracing::warn!(error, "waiting for the shared state");
+                    sleep(AGAIN).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// `None` if another replica was faster.
+    async fn found_or_made(
+        &self,
+        settings: &Settings,
+        clock: &dyn Clock,
+    ) -> Result<Option<Kept>, ControlError> {
+        let read = self.ask(|engine| engine.read()).await;
+        let Stored { document, version } = read?;
+        if let Some(document) = document {
+            let state = SharedState::from_document(&document, &self.service);
+            return Ok(Some(Kept::of_shared(state.map_err(SharedTrouble::from)?)));
+        }
+        let kept = Kept::first(settings, clock.now())?;
+        let document = kept.shared_state(kept.rollout.clone());
+        let document = document.to_document(&self.service);
+        debug_assert_eq!(version, Version::NONE);
+        let made = self.ask(|engine| engine.replace(version, document)).await?;
+        Ok(matches!(made, Replaced::Done(_)).then_some(kept))
+    }
+}

@@ -1,0 +1,186 @@
+//! The state that many replicas share: how this one reads, changes and follows it.
+//!
+//! `source` tells the data plane what to ask when a pin is ahead, `sync` brings the shared state
+//! and ours together, `change` makes a change in it, and `fact` is what becomes of an abort while
+//! it is out of reach.
+
+mod change;
+mod fact;
+mod join;
+mod source;
+mod sync;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tower_affinity::core::{
+    Engine, EngineError, EngineFuture, ServiceName, SharedError, Timestamp, Version,
+};
+
+pub(crate) use self::source::{Fetches, Source};
+use super::Control;
+
+/// How long the engine may take to answer: far more than it needs, and little enough for an
+/// operator to wait for when it is gone.
+const ANSWER: Duration = Duration::from_secs(1);
+
+/// A control plane that shares its state with other replicas. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) control: Control,
+    shared: Arc<Shared>,
+}
+
+/// The engine as this replica sees it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    engine: Arc<dyn Engine>,
+    service: ServiceName,
+    fetches: Arc<Fetches>,
+    /// Held while a change is made: ours run one after another.
+    changing: tokio::sync::Mutex<()>,
+    /// What runs the engine's answers for who may block.
+    runtime: Handle,
+    reached: Mutex<Reached>,
+    regressions: AtomicU64,
+    rejected: AtomicU64,
+}
+
+/// How often something was wrong with the shared state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// It was behind ours, which was written back.
+    pub(crate) regressions: u64,
+    /// What the engine held was refused.
+    pub(crate) rejected: u64,
+}
+
+/// When the shared state was last read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reached {
+    /// When it was last found to be the same as ours, or became it.
+    pub(crate) at: Timestamp,
+    /// Whether the last try succeeded.
+    pub(crate) now: bool,
+}
+
+/// Why the shared state cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SharedTrouble {
+    /// The engine does not answer in time.
+    #[error("the shared state is out of reach: no answer within {} s", ANSWER.as_secs())]
+    Silent,
+    /// The engine answers with an error.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What the engine holds is refused; the last good state stays.
+    #[error(transparent)]
+    Refused(#[from] SharedError),
+    /// Other replicas were always faster.
+    #[error("the shared state changes too often; try again")]
+    Busy,
+}
+
+impl Member {
+    pub(super) fn new(control: Control, shared: Arc<Shared>) -> Self {
+        Self { control, shared }
+    }
+
+    /// When the shared state was last read.
+    pub(crate) fn reached(&self) -> Reached {
+        *self.shared.lock_reached()
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            regressions: self.shared.regressions.load(Ordering::Relaxed),
+            rejected: self.shared.rejected.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Wants the shared state fetched soon.
+    pub(super) fn want(&self) {
+        self.shared.fetches.want();
+    }
+
+    /// The engine, for what each replica says of itself.
+    pub(crate) fn engine(&self) -> &dyn Engine {
+        &*self.shared.engine
+    }
+
+    /// Ready when the shared state has changed from `version`, or somebody wants it fetched.
+    pub(crate) async fn changed(&self, version: Option<Version>) -> Result<(), SharedTrouble> {
+        let Some(version) = version else {
+            self.shared.fetches.wanted().await;
+            return Ok(());
+        };
+        tokio::select! {
+            changed = self.shared.engine.changed(version) => {
+                changed?;
+            }
+            () = self.shared.fetches.wanted() => {}
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// The engine of a service; to be made where a runtime runs.
+    pub(super) fn new(engine: Arc<dyn Engine>, service: ServiceName) -> Self {
+        Self {
+            engine,
+            service,
+            fetches: Arc::default(),
+            changing: tokio::sync::Mutex::new(()),
+            runtime: Handle::current(),
+            reached: Mutex::new(Reached {
+                at: Timestamp::default(),
+                now: false,
+            }),
+            regressions: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
+        }
+    }
+
+    /// What the engine answers, if it does in time.
+    async fn ask<'a, T>(
+        &'a self,
+        question: impl FnOnce(&'a dyn Engine) -> EngineFuture<'a, T>,
+    ) -> Result<T, SharedTrouble> {
+        let answer = timeout(ANSWER, question(&*self.engine)).await;
+        Ok(answer.map_err(|_| SharedTrouble::Silent)??)
+    }
+
+    pub(super) fn fetches(&self) -> &Arc<Fetches> {
+        &self.fetches
+    }
+
+    /// Keeps how a try to reach the engine ended, and says so when that has changed.
+    fn tried(&self, now: Timestamp, trouble: Option<&SharedTrouble>) {
+        let mut reached = self.lock_reached();
+        let before = std::mem::replace(&mut reached.now, trouble.is_none());
+        match trouble {
+            None => {
+                reached.at = now;
+                if !before {
+                    tracing::info!(target: "affinity::events", "the shared state is in reach");
+                }
+            }
+            Some(trouble) if before => {
+                let error = crate::causes::with_causes(trouble);
+                tracing::warn!(target: "affinity::events", error, "the shared state is out of reach");
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn lock_reached(&self) -> MutexGuard<'_, Reached> {
+        // what is in it is replaced as a whole
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
