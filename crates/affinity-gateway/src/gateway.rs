@@ -13,13 +13,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
-use tower_affinity::core::Clock;
+use tower_affinity::core::{Clock, Engine};
 
 use crate::admin::{self, AdminOptions, AdminToken, TokenError};
 use crate::config::{Settings, watch};
 use crate::control::{Changed, Control, ControlError, Start};
 use crate::cuts;
 use crate::drained;
+use crate::engine;
+use crate::follow::follow;
 use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
 use crate::serve::{Drained, ServeOptions, serve};
@@ -57,6 +59,11 @@ pub enum StartError {
     /// The state or the edits since are refused.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// The settings name an etcd, and this build knows none.
+    #[error(
+        "state.etcd: this build has no etcd; build it with the feature etcd, or keep the state in a file only"
+    )]
+    NoEtcd,
     /// The layers cannot be built.
     #[error(transparent)]
     Stack(#[from] StackError),
@@ -85,13 +92,42 @@ impl Gateway {
         settings: Settings,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StartError> {
+        let engine = engine::of(&settings.state)?;
+        Self::begin(settings, clock, engine).await
+    }
+
+    /// As [`Gateway::start_with_clock`], as one of several replicas that share their state through
+    /// `engine`, whatever the settings say of it.
+    ///
+    /// While the engine does not answer, a replica serves what it accepted last; without that it
+    /// waits here.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gateway::start`], and if what the engine holds is refused.
+    pub async fn start_with_engine(
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+        engine: Arc<dyn Engine>,
+    ) -> Result<Self, StartError> {
+        Self::begin(settings, clock, Some(engine)).await
+    }
+
+    async fn begin(
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+        engine: Option<Arc<dyn Engine>>,
+    ) -> Result<Self, StartError> {
         let listener = bind(settings.listen.address, "listen.address").await?;
         let admin_listener = bind(settings.listen.admin, "listen.admin").await?;
         let (address, admin) = (local(&listener)?, local(&admin_listener)?);
         let token = AdminToken::load_or_create(&settings.listen.admin_token_file)?;
         let groups = Groups::new(Arc::clone(&clock));
         let metrics = Metrics::new().map_err(StartError::Metrics)?;
-        let Start { control, .. } = Control::start(&settings, groups, clock)?;
+        let Start { control, .. } = match engine {
+            Some(engine) => Control::join(&settings, groups, clock, engine).await?,
+            None => Control::start(&settings, groups, clock)?,
+        };
         metrics.follow(&control);
         let running = Arc::new(Running::begin(settings, control, metrics)?);
         let shutdown = CancellationToken::new();
@@ -104,7 +140,7 @@ impl Gateway {
         ));
         let routes = admin::router(admin_options(&running, token, (address, admin), &shutdown))
             .into_make_service_with_connect_info::<SocketAddr>();
-        let tasks = vec![
+        let mut tasks = vec![
             tokio::spawn(serve_admin(admin_listener, routes, shutdown.clone())),
             tokio::spawn(running.metrics().clone().upkeep(shutdown.clone())),
             tokio::spawn(cuts::follow(
@@ -118,6 +154,9 @@ impl Gateway {
                 shutdown.clone(),
             )),
         ];
+        if let Some(member) = running.control().member() {
+            tasks.push(tokio::spawn(follow(member, shutdown.clone())));
+        }
         Ok(Self {
             running,
             address,

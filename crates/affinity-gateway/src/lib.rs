@@ -25,6 +25,8 @@ mod cuts;
 
 mod drained;
 
+mod engine;
+
 mod follow;
 
 mod health;

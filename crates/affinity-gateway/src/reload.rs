@@ -167,7 +167,7 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
             "listen.admin_token_file",
             old.listen.admin_token_file == new.listen.admin_token_file,
         ),
-        ("state.file", old.state == new.state),
+        ("state", old.state == new.state),
     ]
     .into_iter()
     .find_map(|(key, same)| (!same).then_some(key))

@@ -4,6 +4,7 @@
 //! are problem details (RFC 9457) like everywhere else.
 
 mod endpoints;
+mod facts;
 mod guard;
 mod mint;
 mod pins;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 use tower_affinity::record::Recorder;
 
 pub use self::token::{AdminToken, TokenError};
@@ -63,6 +64,8 @@ pub fn router(options: AdminOptions) -> Router {
         .route("/v1/groups/{group}", get(views::group))
         .route("/v1/groups/{group}/drained", get(views::drained))
         .route("/v1/groups/{group}/{verb}", post(verbs::group))
+        .route("/v1/facts", get(facts::all))
+        .route("/v1/facts/{group}", delete(facts::forget))
         .route("/v1/pins/mint", post(mint::mint))
         .route("/v1/pins/inspect", post(pins::inspect))
         .layer(from_fn_with_state(guard.clone(), guard::check))

@@ -93,6 +93,11 @@ impl From<ControlError> for Problem {
         match &error {
             ControlError::Refused(refusal) => Self::refused(refusal.can_be_forced()),
             ControlError::EndpointTaken { .. } => Self::refused(false),
+            ControlError::Shared(_) => Self::new(
+                StatusCode::CONFLICT,
+                "out-of-reach",
+                "the state that the gateways share is out of reach",
+            ),
             ControlError::Within(_) => Self::bad_request(""),
             ControlError::Stale { .. } => Self::new(
                 StatusCode::PRECONDITION_FAILED,

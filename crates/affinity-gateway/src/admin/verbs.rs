@@ -55,7 +55,7 @@ enum Policy {
 struct Accepted {
     before: u64,
     revision: u64,
-    /// `all`, or `replica` for an abort that is in force here and could not be kept.
+    /// `all`, or `replica` for an abort that is in force here only, or could not be kept.
     held: &'static str,
     changed: bool,
     rollout: RolloutView,
@@ -214,7 +214,7 @@ async fn run(
         let preview = blocking(move || control.preview(&request)).await?;
         return Ok(preview::answer(&options, name, &preview));
     }
-    // the state file is written and synced before the change is visible
+    // it is kept before it is visible
     let changed = blocking(move || control.change(&request)).await?;
     let revision = changed.after.revision().0;
     let before = changed.before.revision().0;
@@ -222,7 +222,7 @@ async fn run(
         before,
         revision,
         held: if changed.is_kept { "all" } else { "replica" },
-        changed: before != revision,
+        changed: changed.before != changed.after,
         rollout: RolloutView::of(&options.control, &changed.after),
     };
     Ok(([(ETAG, format!("\"{revision}\""))], Json(accepted)).into_response())
@@ -236,8 +236,8 @@ pub(super) fn who(peer: Peer) -> String {
     )
 }
 
-/// Runs what waits for a disk.
-async fn blocking<T: Send + 'static>(
+/// Runs what waits for a disk, or for the shared state.
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ControlError> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await.map_err(|_| {

@@ -10,7 +10,7 @@ use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
-use super::{RollbackPolicy, Settings};
+use super::{EtcdSettings, RollbackPolicy, Settings};
 
 pub(super) fn write(settings: &Settings) -> String {
     let mut text = String::new();
@@ -69,7 +69,14 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         f,
         "\n[rollback]\npolicy = \"{policy}\"\nwithin = \"{within}\"\nstreams = \"{streams}\""
     )?;
-    writeln!(f, "\n[state]\nfile = {}", path(&state.file))
+    writeln!(f, "\n[state]\nfile = {}", path(&state.file))?;
+    match &state.etcd {
+        Some(EtcdSettings { endpoints, prefix }) => {
+            let endpoints = list(endpoints);
+            writeln!(f, "etcd = {endpoints}\nprefix = {}", quoted(prefix))
+        }
+        None => Ok(()),
+    }
 }
 
 fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {

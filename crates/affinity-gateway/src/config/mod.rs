@@ -23,6 +23,7 @@ mod secret;
 mod section;
 mod settings;
 mod span;
+mod state;
 mod upstream;
 mod watch;
 
@@ -34,7 +35,7 @@ pub use group::{GroupSetting, GroupState};
 pub use keys::{KeySetting, KeySource};
 pub use listen::Listen;
 pub use pin::PinSettings;
-pub use rollback::{Rollback, RollbackPolicy, StateSettings};
+pub use rollback::{Rollback, RollbackPolicy};
 pub(crate) use rollout::is_own;
 pub use scope::ScopeSetting;
 pub use secret::Secret;
@@ -43,6 +44,7 @@ use settings::Sources;
 pub(crate) use settings::text_of;
 pub use settings::{Settings, parse};
 pub(crate) use span::Bounds;
+pub use state::{EtcdSettings, StateSettings};
 pub use upstream::{Health, Upstream};
 pub use watch::{Watch, watch};
 

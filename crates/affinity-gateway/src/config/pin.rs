@@ -49,6 +49,7 @@ impl PinSettings {
 pub(super) fn read(
     pin: &Section<'_>,
     service: Option<&ServiceName>,
+    default_skew: Duration,
     sources: &Sources<'_>,
 ) -> Option<PinSettings> {
     let keys = keys::read(pin, sources);
@@ -66,7 +67,7 @@ pub(super) fn read(
         carriers,
         lifetimes,
         local_idle_timeout,
-        clock_skew: clock_skew.unwrap_or_default(),
+        clock_skew: clock_skew.unwrap_or(default_skew),
         cookie: cookie?,
         drop_early,
     })

@@ -1,10 +1,7 @@
-//! `[rollback]` and `[state]`: what an abort does unless it says otherwise, and where the rollout
-//! is kept.
+//! `[rollback]`: what an abort does unless it says otherwise.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Sources;
 use super::section::Section;
 use super::span::{Bounds, in_words};
 
@@ -62,26 +59,6 @@ pub(super) fn read(rollback: &Section<'_>, max_age: Duration) -> Rollback {
         policy: policy.unwrap_or(RollbackPolicy::Move),
         within: within.unwrap_or(Duration::from_secs(600).min(max_age)),
         streams: streams.unwrap_or(Duration::from_secs(30)),
-    }
-}
-
-/// Where the rollout and its facts are kept over a restart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StateSettings {
-    /// The state file, as an absolute path.
-    pub file: PathBuf,
-}
-
-pub(super) fn state(state: &Section<'_>, sources: &Sources<'_>) -> StateSettings {
-    let file = state
-        .field("file")
-        .and_then(|field| sources.field_path(&field));
-    state.unsupported("etcd");
-    state.unsupported("prefix");
-    state.finish();
-    StateSettings {
-        file: file.unwrap_or_else(|| sources.path("gateway-state.json".as_ref())),
     }
 }
 

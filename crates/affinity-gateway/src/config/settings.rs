@@ -13,9 +13,10 @@ use super::field::Field;
 use super::group::{self, GroupSetting};
 use super::listen::{self, Listen};
 use super::pin::{self, PinSettings};
-use super::rollback::{self, Rollback, StateSettings};
+use super::rollback::{self, Rollback};
 use super::scope::{self, ScopeSetting};
 use super::section::{Section, read_text};
+use super::state::{self, StateSettings};
 use super::upstream::{self, Upstream};
 
 /// Everything that the file says, checked, with the defaults filled in.
@@ -109,7 +110,9 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
     let service = root.required("service", SERVICE);
     let service = service.and_then(|field| field.parsed(SERVICE, |text| text.parse().ok()));
     let listen = listen::read(&root.section("listen"), sources);
-    let pin = pin::read(&root.section("pin"), service.as_ref(), sources);
+    let state = state::read(&root.section("state"), service.as_ref(), sources);
+    let skew = state.default_skew();
+    let pin = pin::read(&root.section("pin"), service.as_ref(), skew, sources);
     let upstream = upstream::read(&root.section("upstream"));
     let groups = group::read(root, &listen);
     let scopes = scope::read(root, pin.as_ref().map(|pin| pin.cookie.name()));
@@ -118,7 +121,6 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         .map_or(Lifetimes::default(), |pin| pin.lifetimes)
         .max_age();
     let rollback = rollback::read(&root.section("rollback"), max_age);
-    let state = rollback::state(&root.section("state"), sources);
     root.unsupported("store");
     root.finish();
     Some(Settings {

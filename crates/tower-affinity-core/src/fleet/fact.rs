@@ -111,7 +111,7 @@ impl Fact {
                 target,
                 ..self.abort.clone()
             };
-            over.hand_over(&self.id, abort);
+            over.hand_over(&self.id, &abort);
         }
         over
     }

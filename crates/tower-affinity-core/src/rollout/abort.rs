@@ -57,14 +57,14 @@ impl Rollout {
             at: change.now,
         };
         let mut next = self.next(change);
-        next.hand_over(&group.id, abort);
+        next.hand_over(&group.id, &abort);
         next.stepped(change, false);
         Ok(next)
     }
 
     /// Aborts a group that serves: the target becomes active, takes its weight, and is stable if
     /// it was.
-    pub(crate) fn hand_over(&mut self, id: &GroupId, abort: Abort) {
+    pub(crate) fn hand_over(&mut self, id: &GroupId, abort: &Abort) {
         let group = self.groups.iter().find(|group| group.id == *id);
         let weight = group.map_or(Weight::ZERO, |group| group.weight);
         let target = abort.target.clone();

@@ -105,8 +105,6 @@ fn what_a_later_version_brings_is_named_as_such() {
             "`id_secret`",
             MINIMAL.replace("[pin]", "[pin]\nid_secret = 1"),
         ),
-        ("`etcd`", format!("{MINIMAL}[state]\netcd = 1")),
-        ("`prefix`", format!("{MINIMAL}[state]\nprefix = 1")),
     ] {
         let error = read(&text).unwrap_err();
         assert_eq!(

@@ -17,6 +17,7 @@ mod invariants;
 mod mutations;
 mod right;
 pub(crate) mod scratch;
+mod states;
 mod syntax;
 mod wrong;
 mod wrong_groups;

@@ -143,16 +143,6 @@ fn what_comes_in_a_later_version_is_never_ignored() {
         ),
         (
             "[state]\n",
-            "[state]\netcd = [\"http://127.0.0.1:2379\"]\n",
-            "state.etcd",
-        ),
-        (
-            "[state]\n",
-            "[state]\nprefix = \"/affinity\"\n",
-            "state.prefix",
-        ),
-        (
-            "[state]\n",
             "[store]\nkind = \"memory\"\n[state]\n",
             "store",
         ),

@@ -108,11 +108,6 @@ impl Member {
         self.shared.fetches.want();
     }
 
-    /// The engine, for what each replica says of itself.
-    pub(crate) fn engine(&self) -> &dyn Engine {
-        &*self.shared.engine
-    }
-
     /// Ready when the shared state has changed from `version`, or somebody wants it fetched.
     pub(crate) async fn changed(&self, version: Option<Version>) -> Result<(), SharedTrouble> {
         let Some(version) = version else {

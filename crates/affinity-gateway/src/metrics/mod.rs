@@ -2,6 +2,8 @@
 //!
 //! Each gateway has an exporter of its own, so that several can run in one process.
 
+mod shared;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
 
+use self::shared::SharedSeries;
 use crate::control::Control;
 
 /// Upper bounds in seconds: those of the semantic conventions for the duration of HTTP requests,
@@ -28,6 +31,7 @@ pub(crate) struct Metrics {
     handle: PrometheusHandle,
     recorder: Recorder,
     config_rejected: Counter,
+    shared: SharedSeries,
 }
 
 const CONFIG_REJECTED: &str = "affinity_config_rejected_total";
@@ -44,10 +48,12 @@ impl Metrics {
         let metadata = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
         let config_rejected =
             exporter.register_counter(&Key::from_static_name(CONFIG_REJECTED), &metadata);
+        let shared = SharedSeries::register(&exporter, &metadata);
         Ok(Self {
             handle,
             recorder: Recorder::new(Arc::new(exporter)),
             config_rejected,
+            shared,
         })
     }
 
@@ -74,6 +80,7 @@ impl Metrics {
         Arc::new(move || {
             metrics.recorder.endpoints(control.groups());
             metrics.recorder.sessions(control.now());
+            metrics.shared.show(&control);
             metrics.handle.render()
         })
     }
@@ -98,15 +105,24 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::CONFIG_REJECTED;
+    use super::{CONFIG_REJECTED, shared};
 
     #[test]
-    fn the_page_has_a_row_for_the_gateways_own_metric() {
-        let page = include_str!("../../../docs/metrics.md");
-        let row = format!("\n| `{CONFIG_REJECTED}` | ");
-        assert!(
-            page.contains(&row),
-            "docs/metrics.md has no row of {CONFIG_REJECTED}"
-        );
+    fn the_page_has_a_row_for_each_of_the_gateways_own_metrics() {
+        let page = include_str!("../../../../docs/metrics.md");
+        let own = [
+            shared::AGE,
+            shared::FACTS,
+            shared::REGRESSIONS,
+            shared::REJECTED,
+        ];
+        for name in own
+            .map(|(name, _)| name)
+            .into_iter()
+            .chain([CONFIG_REJECTED])
+        {
+            let row = format!("\n| `{name}` | ");
+            assert!(page.contains(&row), "docs/metrics.md has no row of {name}");
+        }
     }
 }
