@@ -62,14 +62,14 @@ fn sessions_that_may_end_at_any_time_decay_exponentially() {
 #[test]
 fn required_capacity_is_pinned_and_the_weight_of_new_load() {
     let capacity = "[capacity]\nrequests_per_second = 50\nendpoints = { \"c3d4e5f\" = 4 }\n";
-    let steps = "[[step]]\nweights = { \"9f1c2ab\" = 50, \"c3d4e5f\" = 50 }\nhold = \"20m\"\n";
+    let steps = "[[step]]\nweights = { \"9f1c2ab\" = 70, \"c3d4e5f\" = 30 }\nhold = \"20m\"\n";
     let report = play(STEADY, &format!("{capacity}{steps}"));
     let (old, new) = (report.group(1, OLD), report.group(1, NEW));
-    for group in [old, new] {
+    for (group, share) in [(old, 0.7), (new, 0.3)] {
         let pinned = group.pinned_peak as f64 / 10.0;
         assert!((group.pinned_per_second - pinned).abs() < 0.01, "{group:?}");
         assert!(
-            (group.required_per_second - pinned - 0.5 * 10.0).abs() < 0.01,
+            (group.required_per_second - pinned - share * 10.0).abs() < 0.01,
             "{group:?}"
         );
         let endpoints = (group.required_per_second / 50.0).ceil() as u64;

@@ -41,3 +41,27 @@ fn lengths_are_as_wide_as_the_plan_says() {
         .filter(|length| **length > wide.p999().as_millis() as u64);
     assert_binomial(longer.count() as u64, all, 0.001);
 }
+
+#[test]
+fn requests_come_as_often_as_the_plan_says() {
+    use crate::simulate::{Think, dice::Dice, play::EPOCH};
+    let mean = 20_000;
+    let mut dice = Dice::new(1);
+    let (begun, at) = (EPOCH, EPOCH.plus(std::time::Duration::from_secs(50)));
+    let fixed = Think::Fixed { mean }.first(begun, at, &mut dice);
+    assert_eq!(
+        fixed.since(begun).as_secs(),
+        60,
+        "the third after the first"
+    );
+    let all = 20_000;
+    let mut wait = || {
+        Think::Exponential { mean }
+            .first(begun, at, &mut dice)
+            .since(at)
+    };
+    let shorter = (0..all)
+        .filter(|_| wait().as_millis() < u128::from(mean))
+        .count();
+    assert_binomial(shorter as u64, all, 1.0 - (-1.0_f64).exp());
+}
