@@ -64,6 +64,10 @@ pub enum StartError {
         "state.etcd: this build has no etcd; build it with the feature etcd, or keep the state in a file only"
     )]
     NoEtcd,
+    /// The settings name a place at which etcd cannot be used.
+    #[cfg(feature = "etcd")]
+    #[error("state.etcd cannot be used")]
+    Etcd(#[source] tower_affinity::etcd::InvalidEtcd),
     /// The layers cannot be built.
     #[error(transparent)]
     Stack(#[from] StackError),
