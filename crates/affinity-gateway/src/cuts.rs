@@ -25,6 +25,7 @@ pub(crate) async fn follow(control: Control, recorder: Recorder, shutdown: Cance
     control.rollouts().subscribe(move |rollout| {
         sender.send_replace(Arc::clone(rollout));
     });
+    let mut heard = control.hears();
     let mut plans: HashMap<GroupId, Planned> = HashMap::new();
     loop {
         let due = due(&control, &rollouts.borrow_and_update());
@@ -52,6 +53,8 @@ pub(crate) async fn follow(control: Control, recorder: Recorder, shutdown: Cance
         }
         tokio::select! {
             changed = rollouts.changed() => if changed.is_err() { return },
+            // the later one replica accepts a drain, the later it is over for all
+            changed = heard.changed() => if changed.is_err() { return },
             () = shutdown.cancelled() => return,
         }
     }
@@ -89,7 +92,7 @@ fn due(control: &Control, rollout: &Rollout) -> Vec<(GroupId, End)> {
                     cause: ABORTED,
                 },
                 State::Draining { .. } => End {
-                    at: control.drained_by(group.name())?,
+                    at: control.cut_at(group.name())?,
                     cause: DRAINING,
                 },
                 State::Staged | State::Active | State::Retired { .. } => return None,

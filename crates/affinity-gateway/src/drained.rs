@@ -33,7 +33,7 @@ impl Watch {
             .retain(|id| draining.iter().any(|group| group.id() == id));
         for group in draining {
             let name = group.name();
-            let left = control.left(&rollout, group);
+            let left = control.left(group);
             if left.drained && self.0.insert(group.id().clone()) {
                 tracing::info!(target: "affinity::events", group = %name, "group drained");
             } else if !left.drained && self.0.remove(group.id()) {

@@ -22,9 +22,10 @@ pub(crate) async fn follow(member: Member, shutdown: CancellationToken) {
         loop {
             let synced = member.sync().await;
             let pause = if synced.is_ok() { LOOK } else { AGAIN };
+            let in_reach = synced.is_ok();
             tokio::select! {
                 changed = member.changed(synced.ok()) => {
-                    sleep(if changed.is_ok() { GAP } else { AGAIN }).await;
+                    sleep(if in_reach && changed.is_ok() { GAP } else { AGAIN }).await;
                 }
                 () = sleep(pause) => {}
             }

@@ -16,12 +16,14 @@ use tower_affinity::balance::Groups;
 use tower_affinity::core::{Clock, Engine};
 
 use crate::admin::{self, AdminOptions, AdminToken, TokenError};
+use crate::causes::with_causes;
 use crate::config::{Settings, watch};
 use crate::control::{Changed, Control, ControlError, Start};
 use crate::cuts;
 use crate::drained;
 use crate::engine;
 use crate::follow::follow;
+use crate::heartbeat::beat;
 use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
 use crate::serve::{Drained, ServeOptions, serve};
@@ -159,7 +161,14 @@ impl Gateway {
             )),
         ];
         if let Some(member) = running.control().member() {
-            tasks.push(tokio::spawn(follow(member, shutdown.clone())));
+            tasks.push(tokio::spawn(follow(member.clone(), shutdown.clone())));
+            let recorder = running.metrics().recorder().clone();
+            tasks.push(tokio::spawn(beat(
+                member,
+                recorder,
+                format!("http://{admin}"),
+                shutdown.clone(),
+            )));
         }
         Ok(Self {
             running,
@@ -231,6 +240,14 @@ impl Gateway {
             }
         }
         let control = self.running.control().clone();
+        if let Some(member) = control.member() {
+            let recorder = self.running.metrics().recorder();
+            let admin = format!("http://{}", self.admin);
+            if let Err(error) = member.depart(recorder, &admin).await {
+                let error = with_causes(&error);
+                tracing::warn!(error, "the other replicas do not hear that this one leaves");
+            }
+        }
         match tokio::task::spawn_blocking(move || control.close()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "the end of pins was not kept"),

@@ -31,6 +31,8 @@ mod follow;
 
 mod health;
 
+mod heartbeat;
+
 mod metrics;
 
 mod stack;

@@ -147,9 +147,10 @@ impl Running {
         Ok(changed)
     }
 
-    /// Whether every endpoint was asked for its health at least once.
+    /// Whether every endpoint was asked for its health at least once, and the other replicas show
+    /// nothing that speaks against this one.
     pub(crate) fn is_ready(&self) -> bool {
-        self.live().checks.is_complete()
+        self.live().checks.is_complete() && self.control.is_fit()
     }
 
     fn live(&self) -> MutexGuard<'_, Live> {

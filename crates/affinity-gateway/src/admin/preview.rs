@@ -126,10 +126,11 @@ pub(super) fn answer(options: &AdminOptions, verb: &'static str, preview: &Previ
 fn group(options: &AdminOptions, name: &GroupName, preview: &Preview) -> GroupPreview {
     let control = &options.control;
     let (before, after) = (preview.before.group(name), preview.after.group(name));
-    let left = before.map(|group| control.left(&preview.before, group));
+    let left = before.map(|group| control.left(group));
     let in_flight = control.groups().in_flight(name);
     let max_in_flight = control.groups().max_in_flight(name);
-    let by = after.and_then(|group| control.left(&preview.after, group).by);
+    let bounds = control.bounds();
+    let by = preview.after.drained_by(name, bounds.max_age, bounds.skew);
     let leaving = before.and_then(|group| {
         let mut leaving = preview.leaving.iter();
         leaving.find(|leaving| leaving.group == *group.id())
@@ -142,7 +143,7 @@ fn group(options: &AdminOptions, name: &GroupName, preview: &Preview) -> GroupPr
         in_flight,
         max_in_flight,
         free: max_in_flight.map(|limit| limit.saturating_sub(in_flight)),
-        last_expiry: secs(left.and_then(|left| left.last_expiry)),
+        last_expiry: secs(left.as_ref().and_then(|left| left.last_expiry)),
         drained_by: secs(by),
         leaving: leaving.map(LeavingView::of),
     }

@@ -35,13 +35,17 @@ pub(super) struct GroupView {
     weight: u16,
     stable: bool,
     endpoints: Vec<EndpointView>,
-    in_flight: usize,
+    /// Requests whose answer or tunnel has not ended, at all replicas.
+    in_flight: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     draining_since: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     drained_by: Option<u64>,
     /// Whether no session is left.
     drained: bool,
+    /// The replicas whose word on that is missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waits_for: Vec<String>,
     /// The latest expiry of a pin to the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_expiry: Option<u64>,
@@ -128,7 +132,7 @@ impl GroupView {
             }
             _ => (None, None),
         };
-        let left = control.left(rollout, group);
+        let left = control.left(group);
         Self {
             name: group.name().to_string(),
             generation: group.id().generation(),
@@ -140,6 +144,7 @@ impl GroupView {
             draining_since,
             drained_by: left.by.map(|by| by.as_secs()),
             drained: left.drained,
+            waits_for: left.waits_for,
             last_expiry: left.last_expiry.map(|expiry| expiry.as_secs()),
             abort,
         }
@@ -177,7 +182,9 @@ pub(super) async fn drained(
         drained_by: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         last_expiry: Option<u64>,
-        in_flight: usize,
+        in_flight: u64,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        waits_for: Vec<String>,
     }
     let rollout = options.control.rollouts().current();
     let view = GroupView::of(&options.control, &rollout, find(&rollout, &name)?);
@@ -192,6 +199,7 @@ pub(super) async fn drained(
         drained_by: view.drained_by,
         last_expiry: view.last_expiry,
         in_flight: view.in_flight,
+        waits_for: view.waits_for,
     };
     Ok((status, Json(left)).into_response())
 }

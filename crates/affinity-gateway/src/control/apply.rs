@@ -29,7 +29,7 @@ impl Control {
         let mut kept = kept_with(&live, settings, self.now())?;
         let after = match self.member() {
             None => {
-                let mut next = Live::of(settings, live.kept.clone())?;
+                let mut next = live.with(settings, live.kept.clone())?;
                 let after = self.publish(
                     &mut next,
                     kept,
@@ -50,7 +50,7 @@ impl Control {
                 let new = groups.filter(|name| !last.contains_key(name));
                 kept.new_groups.extend(new);
                 let rollout = kept.rollout.clone();
-                *live = Live::of(settings, kept)?;
+                *live = live.with(settings, kept)?;
                 self.accept(&mut live, rollout);
                 self.0.file.save(&live.kept)?;
                 member.want();

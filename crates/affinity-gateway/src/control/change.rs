@@ -112,7 +112,7 @@ impl Control {
         change: impl FnOnce(&Rollout, &Terms<'_>) -> Result<Rollout, ControlError>,
     ) -> Result<Arc<Rollout>, ControlError> {
         let plane = &*self.0;
-        plane.rollouts.update(|rollout| {
+        let published = plane.rollouts.update(|rollout| {
             let next = self.next(live, &mut kept, rollout, self.now(), change)?;
             kept.expiries = KeptExpiries::so_far(&plane.expiries);
             kept_on_disk(plane.file.save(&kept))?;
@@ -120,7 +120,9 @@ impl Control {
             publish_endpoints(&plane.groups, &next, &kept.endpoints, &live.limits);
             live.kept = kept;
             Ok(next)
-        })
+        });
+        self.acknowledge(live);
+        published
     }
 
     /// The next state with what is kept of it, or what stands against it.
@@ -135,8 +137,8 @@ impl Control {
         let terms = Terms {
             change: self.change_of(live, rollout, now),
             groups: &self.0.groups,
-            expiries: &self.0.expiries,
-            skew: live.skew,
+            fleet: &self.fleet_of(live),
+            bounds: live.bounds(),
             policy: live.policy,
             within: live.within,
         };

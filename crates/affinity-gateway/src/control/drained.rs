@@ -1,45 +1,16 @@
 //! What is left of a group: pins that may be valid, and what is open.
 
-use tower_affinity::core::{Group, GroupName, Refusal, Rollout, Timestamp};
+use tower_affinity::core::{Group, GroupName, Left, Refusal, Rollout, State};
 
 use super::Control;
 use super::verb::Terms;
 
-/// What is left of a group at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Left {
-    /// Whether no session is left: its endpoints can be taken away.
-    pub drained: bool,
-    /// The latest expiry of a pin to it; `None` if there was none.
-    pub last_expiry: Option<Timestamp>,
-    /// The time until which it is not drained, as far as pins are known; `None` while new sessions
-    /// begin there.
-    pub after: Option<Timestamp>,
-    /// When it is drained at the latest, if it drains.
-    pub by: Option<Timestamp>,
-    /// Requests whose answer or tunnel has not ended.
-    pub open: usize,
-}
-
 impl Control {
-    /// What is left of a group of the rollout.
+    /// What is left of a group of the present rollout, at all replicas.
     #[must_use]
-    pub fn left(&self, rollout: &Rollout, group: &Group) -> Left {
-        let (max_age, skew) = self.bounds();
-        let name = group.name();
-        // first the pins, then what is open: a request notes its pin before it is sent on
-        let last_expiry = self.expiries().latest(group.id());
-        let after = rollout.drained_after(name, last_expiry, max_age, skew);
-        let open = self.groups().in_flight(name);
-        let now = self.now();
-        Left {
-            drained: open == 0 && after.is_some_and(|after| now > after),
-            last_expiry,
-            after,
-            by: rollout.drained_by(name, max_age, skew),
-            open,
-        }
+    pub fn left(&self, group: &Group) -> Left {
+        let live = self.live();
+        self.fleet_of(&live).left(group, live.bounds())
     }
 }
 
@@ -50,18 +21,12 @@ pub(super) fn retire(
     force: bool,
     terms: &Terms<'_>,
 ) -> Result<Rollout, Refusal> {
-    let change = terms.change;
-    let id = rollout.group(name).map(Group::id);
-    let last = id.and_then(|id| terms.expiries.latest(id));
-    let after = rollout.drained_after(name, last, change.max_age, terms.skew);
-    let next = rollout.retire(name, after, force, change)?;
-    let open = terms.groups.in_flight(name);
-    let drains = rollout.drained_by(name, change.max_age, terms.skew);
-    if open > 0 && drains.is_some() && !force {
-        return Err(Refusal::Open {
-            group: name.clone(),
-            open,
-        });
+    let next = rollout.retire(name, None, true, terms.change)?;
+    let draining = rollout.group(name);
+    let draining = draining.filter(|group| matches!(group.state(), State::Draining { .. }));
+    let left = draining.map(|group| terms.fleet.left(group, terms.bounds));
+    match left.and_then(|left| left.objection(name, terms.change.now)) {
+        Some(refusal) if !force => Err(refusal),
+        _ => Ok(next),
     }
-    Ok(next)
 }

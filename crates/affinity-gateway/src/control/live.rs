@@ -5,9 +5,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tower_affinity::core::{Lifetimes, PinCodec, Rollout};
+use tower_affinity::core::{
+    Bounds, Digest, KeyError, KeyId, Lifetimes, PinCodec, ReplicaRecord, Rollout,
+};
 
 use super::error::ControlError;
+use super::peers::digest;
 use super::store::Kept;
 use super::verb::{Request, Verb};
 use crate::config::{RollbackPolicy, ScopeSetting, Settings};
@@ -17,6 +20,8 @@ use crate::config::{RollbackPolicy, ScopeSetting, Settings};
 pub(super) struct Live {
     pub(super) kept: Kept,
     pub(super) codec: Arc<PinCodec>,
+    /// The key that signs.
+    pub(super) signing: KeyId,
     pub(super) lifetimes: Lifetimes,
     pub(super) skew: Duration,
     pub(super) policy: RollbackPolicy,
@@ -26,6 +31,11 @@ pub(super) struct Live {
     pub(super) scopes: Vec<ScopeSetting>,
     /// The endpoints that the settings name.
     pub(super) configured: Endpoints,
+    /// The digest of what all replicas should have alike.
+    pub(super) config: Option<Digest>,
+    /// What this replica said of itself when the present state came in force; `None` before it has
+    /// served anything.
+    pub(super) record: Option<ReplicaRecord>,
 }
 
 /// Addresses by the name of their group.
@@ -38,8 +48,11 @@ impl Live {
         let configured = settings.groups.iter();
         let configured = configured.map(|g| (g.name.to_string(), g.endpoints.clone()));
         let ring = settings.pin.keyring().map_err(ControlError::Keyring)?;
+        let signing = settings.pin.keys.first();
+        let signing = signing.ok_or(ControlError::Keyring(KeyError::Empty))?;
         Ok(Self {
             kept,
+            signing: signing.id.clone(),
             codec: Arc::new(PinCodec::new(settings.service.clone(), &ring)),
             lifetimes: settings.pin.lifetimes,
             skew: settings.pin.clock_skew,
@@ -49,7 +62,26 @@ impl Live {
             limits: limits.collect(),
             scopes: settings.scopes.clone(),
             configured: configured.collect(),
+            config: digest(settings),
+            record: None,
         })
+    }
+
+    /// The same replica with other settings.
+    pub(super) fn with(&self, settings: &Settings, kept: Kept) -> Result<Self, ControlError> {
+        Ok(Self {
+            record: self.record.clone(),
+            ..Self::of(settings, kept)?
+        })
+    }
+
+    /// What bounds the wait for a draining group.
+    pub(super) fn bounds(&self) -> Bounds {
+        Bounds {
+            max_age: self.lifetimes.max_age(),
+            skew: self.skew,
+            streams: self.streams,
+        }
     }
 
     /// What is to be kept once a change is made that may be asked for now.

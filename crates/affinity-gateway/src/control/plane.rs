@@ -10,6 +10,7 @@ use tower_affinity::{CookieAttributes, Expiries, Rollouts};
 use super::error::ControlError;
 use super::expiries::KeptExpiries;
 use super::live::Live;
+use super::peers::{Peers, Served};
 use super::publish::publish_endpoints;
 use super::shared::{Member, Shared, Source};
 use super::store::{Kept, StateFile, StoreError};
@@ -27,6 +28,7 @@ pub(super) struct Plane {
     clock: SharedClock,
     pub(super) file: StateFile,
     live: Mutex<Live>,
+    pub(super) peers: Peers,
     /// What other replicas share with this one; `None` for the only one.
     shared: Option<Arc<Shared>>,
 }
@@ -73,11 +75,13 @@ impl Control {
         settings: &Settings,
         groups: Groups,
         clock: Arc<dyn Clock>,
-        kept: Kept,
-        shared: Option<Arc<Shared>>,
+        mut kept: Kept,
+        shared: Option<(Arc<Shared>, Served)>,
     ) -> Result<Start, ControlError> {
         let lost_until = clock.now().plus(settings.pin.lifetimes.max_age());
         let expiries = kept.expiries.restore(&kept.rollout, lost_until);
+        kept.expiries = KeptExpiries::so_far(&expiries);
+        let (shared, served) = shared.unzip();
         let rollout = obeyed(&kept.rollout, &kept.facts);
         let rollouts = match &shared {
             Some(shared) => Rollouts::with_source(rollout, Source(Arc::clone(shared.fetches()))),
@@ -92,8 +96,10 @@ impl Control {
             clock: SharedClock(clock),
             file: StateFile::new(settings.state.file.clone()),
             live: Mutex::new(live),
+            peers: Peers::default(),
             shared,
         }));
+        control.served(served.unwrap_or(Served::Never));
         control.apply(settings)?;
         Ok(Start { control, codec })
     }
@@ -163,20 +169,14 @@ impl Control {
         self.0.clock.0.now()
     }
 
-    /// When a draining group is drained at the latest; `None` if it does not drain.
+    /// When what is open in a draining group is ended here: no pin to it can be valid then. `None`
+    /// if it does not drain.
     #[must_use]
-    pub fn drained_by(&self, group: &GroupName) -> Option<Timestamp> {
+    pub fn cut_at(&self, group: &GroupName) -> Option<Timestamp> {
+        let rollout = self.0.rollouts.current();
         let live = self.live();
-        self.0
-            .rollouts
-            .current()
-            .drained_by(group, live.lifetimes.max_age(), live.skew)
-    }
-
-    /// The greatest age of a session, and the clock difference that is allowed between replicas.
-    pub(super) fn bounds(&self) -> (Duration, Duration) {
-        let live = self.live();
-        (live.lifetimes.max_age(), live.skew)
+        self.fleet_of(&live)
+            .cut_at(rollout.group(group)?, live.bounds())
     }
 
     /// Takes a state that is accepted, and obeys it: endpoints are published before groups, so
@@ -198,7 +198,7 @@ impl Control {
             Ok(obeyed)
         });
         match published {
-            Ok(_) => {}
+            Ok(_) => self.acknowledge(live),
             Err(never) => match never {},
         }
     }

@@ -92,6 +92,10 @@ impl Control {
     ///
     /// As [`Control::change`], but for what only the disk can refuse.
     pub fn preview(&self, request: &Request) -> Result<Preview, ControlError> {
+        if let Some(member) = self.member() {
+            // without the shared state it is what would happen on this replica
+            member.sync_blocking();
+        }
         Ok(self.decide(request)?.preview(self.expiries()))
     }
 }

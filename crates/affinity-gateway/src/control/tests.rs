@@ -21,6 +21,7 @@ use crate::config::{Settings, parse};
 
 mod drained;
 mod edits;
+mod fleet;
 mod previews;
 mod restarts;
 mod sharing;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tower_affinity::Groups;
 use tower_affinity::core::{
-    AbortPolicy, AbortRequest, Change, GroupName, Refusal, Revision, Rollout, Timestamp, Weight,
+    AbortPolicy, AbortRequest, Bounds, Change, Fleet, GroupName, Refusal, Revision, Rollout,
+    Timestamp, Weight,
 };
-use tower_affinity::{Expiries, Groups};
 
 use super::drained::retire;
 use super::error::ControlError;
@@ -75,8 +76,8 @@ pub struct Request {
 pub(super) struct Terms<'a> {
     pub(super) change: Change,
     pub(super) groups: &'a Groups,
-    pub(super) expiries: &'a Expiries,
-    pub(super) skew: Duration,
+    pub(super) fleet: &'a Fleet,
+    pub(super) bounds: Bounds,
     pub(super) policy: RollbackPolicy,
     pub(super) within: Duration,
 }

@@ -1,12 +1,17 @@
 //! A change of the shared state.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::timeout;
 use tower_affinity::core::{Replaced, SharedState, Version};
 
 use super::sync::ATTEMPTS;
 use super::{Member, SharedTrouble};
 use crate::control::{Changed, ControlError, Request, Verb};
+
+/// How long a change may take with all its tries.
+const CHANGE: Duration = Duration::from_secs(3);
 
 /// What one try came to.
 enum Try {
@@ -23,15 +28,10 @@ impl Member {
         request: &Request,
     ) -> Result<Changed, ControlError> {
         let (member, request) = (self.clone(), request.clone());
-        let (sender, receiver) = mpsc::sync_channel(1);
-        self.shared.runtime.spawn(async move {
-            // who has gone away gets no answer; the change is made all the same
-            let _ = sender.send(member.change(&request).await);
-        });
-        // a runtime that ends drops its tasks
-        receiver
-            .recv()
-            .unwrap_or(Err(ControlError::Shared(SharedTrouble::Silent)))
+        let made = self
+            .shared
+            .wait(async move { member.change(&request).await });
+        made.unwrap_or(Err(ControlError::Shared(SharedTrouble::Silent)))
     }
 
     /// Makes a change: decided on the newest shared state, written by compare-and-set, and decided
@@ -40,7 +40,9 @@ impl Member {
     async fn change(&self, request: &Request) -> Result<Changed, ControlError> {
         let _changing = self.shared.changing.lock().await;
         let before = self.control.rollouts().current();
-        let made = self.try_change(request).await;
+        // what other replicas change waits for ours, so ours may not try for ever
+        let made = timeout(CHANGE, self.try_change(request)).await;
+        let made = made.unwrap_or(Err(SharedTrouble::Silent.into()));
         let trouble = match &made {
             Err(ControlError::Shared(trouble)) => Some(trouble),
             _ => None,

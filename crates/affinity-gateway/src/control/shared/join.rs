@@ -6,12 +6,13 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tower_affinity::balance::Groups;
-use tower_affinity::core::{Clock, Engine, Replaced, SharedState, Stored, Version};
+use tower_affinity::core::{Clock, Engine, Replaced, ReplicaRecord, SharedState, Stored, Version};
 
 use super::{Member, Shared, SharedTrouble};
 use crate::causes::with_causes;
 use crate::config::Settings;
 use crate::control::ControlError;
+use crate::control::peers::Served;
 use crate::control::plane::{Control, Start};
 use crate::control::store::{Kept, StateFile};
 
@@ -40,11 +41,14 @@ impl Control {
             Ok(loaded) => loaded?,
             Err(_) => None,
         };
-        let kept = match local {
-            Some(kept) => kept,
-            None => shared.first(settings, &*clock).await?,
+        let (kept, served) = match local {
+            Some(kept) => {
+                let served = shared.served(&kept.replica).await;
+                (kept, served)
+            }
+            None => (shared.first(settings, &*clock).await?, Served::Never),
         };
-        let (settings, begun) = (settings.clone(), Arc::clone(&shared));
+        let (settings, begun) = (settings.clone(), (Arc::clone(&shared), served));
         let start =
             spawn_blocking(move || Self::begin(&settings, groups, clock, kept, Some(begun)));
         let start = start
@@ -63,6 +67,19 @@ impl Control {
 }
 
 impl Shared {
+    /// What a replica of that name has said before.
+    async fn served(&self, replica: &str) -> Served {
+        let Ok(announced) = self.ask(|engine| engine.records()).await else {
+            return Served::Unknown;
+        };
+        let mut announced = announced.into_iter();
+        let own = announced.find(|announced| announced.replica == replica);
+        match own.map(|own| ReplicaRecord::parse(&own.record)) {
+            Some(Ok(record)) => Served::Said(Box::new(record)),
+            Some(Err(_)) | None => Served::Unknown,
+        }
+    }
+
     /// The state that a replica begins with which has none of its own.
     async fn first(&self, settings: &Settings, clock: &dyn Clock) -> Result<Kept, ControlError> {
         loop {

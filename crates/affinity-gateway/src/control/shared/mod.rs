@@ -9,9 +9,10 @@ mod fact;
 mod join;
 mod source;
 mod sync;
+mod word;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -32,7 +33,7 @@ const ANSWER: Duration = Duration::from_millis(1500);
 /// A control plane that shares its state with other replicas. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
-    pub(crate) control: Control,
+    control: Control,
     shared: Arc<Shared>,
 }
 
@@ -141,6 +142,16 @@ impl Shared {
             regressions: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
         }
+    }
+
+    /// Runs `work` where tasks run, and blocks until it is done; `None` if the runtime ends before.
+    fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.runtime.spawn(async move {
+            // who has gone away gets no answer; the work is done all the same
+            let _ = sender.send(work.await);
+        });
+        receiver.recv().ok()
     }
 
     /// What the engine answers, if it does in time.

@@ -37,6 +37,13 @@ impl Member {
         synced
     }
 
+    /// As [`Member::sync`], for who may block. That it failed is told and counted there.
+    pub(in crate::control) fn sync_blocking(&self) {
+        let member = self.clone();
+        let synced = self.shared.wait(async move { member.sync().await.is_ok() });
+        tracing::debug!(synced, "the shared state was looked at");
+    }
+
     /// Reads the shared state and takes it, or writes ours back where it was lost.
     pub(super) async fn meet(&self) -> Result<Version, SharedTrouble> {
         for _ in 0..ATTEMPTS {

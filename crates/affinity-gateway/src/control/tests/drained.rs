@@ -2,10 +2,10 @@
 
 use tower_affinity_testing::id;
 
-use super::super::Left;
 use super::*;
 use crate::drained::Watch;
 use crate::metrics::Metrics;
+use tower_affinity::core::Left;
 
 const TA: Duration = Duration::from_secs(4 * 3600);
 
@@ -29,7 +29,7 @@ fn issue(plane: &Plane, secs: u64) -> Timestamp {
 
 fn left(control: &Control) -> Left {
     let rollout = control.rollouts().current();
-    control.left(&rollout, rollout.group(&name("bbb")).unwrap())
+    control.left(rollout.group(&name("bbb")).unwrap())
 }
 
 fn retire(plane: &Plane) -> Result<Changed, ControlError> {
@@ -69,13 +69,13 @@ fn c046_a_group_without_any_pin_is_drained_at_once() {
     plane.run(register).unwrap();
     let rollout = plane.control.rollouts().current();
     let group = rollout.group(&name("ccc")).unwrap();
-    assert!(plane.control.left(&rollout, group).drained);
+    assert!(plane.control.left(group).drained);
     plane.weights(&[("ccc", 1)]).unwrap();
     plane.run(Verb::Drain(name("ccc"))).unwrap();
     plane.clock.advance(Duration::from_secs(1));
     let rollout = plane.control.rollouts().current();
     let group = rollout.group(&name("ccc")).unwrap();
-    assert!(plane.control.left(&rollout, group).drained);
+    assert!(plane.control.left(group).drained);
 }
 
 #[test]

@@ -9,25 +9,44 @@ use super::*;
 use crate::control::Member;
 
 /// One replica with a directory of its own.
-struct Replica {
-    control: Control,
+pub(super) struct Replica {
+    pub(super) control: Control,
     engine: MemoryEngine,
-    clock: HandClock,
+    pub(super) clock: HandClock,
     directory: tempfile::TempDir,
 }
 
 impl Replica {
-    async fn join(engine: &MemoryEngine) -> Self {
+    pub(super) async fn join(engine: &MemoryEngine) -> Self {
         Self::with(engine.link(), THREE, tempfile::tempdir().unwrap()).await
     }
 
     async fn with(engine: MemoryEngine, groups: &str, directory: tempfile::TempDir) -> Self {
+        let settings = settings(groups, directory.path());
         let clock = HandClock::at(Timestamp::from_secs(START));
-        let control = join(&engine, groups, &clock, directory.path())
-            .await
-            .unwrap();
+        Self::begin(engine, &settings, clock, directory).await
+    }
+
+    /// With another head of the configuration than the other tests.
+    pub(super) async fn keyed(
+        engine: MemoryEngine,
+        head: &str,
+        directory: tempfile::TempDir,
+    ) -> Self {
+        let settings = with_keys(head, THREE, directory.path());
+        let clock = HandClock::at(Timestamp::from_secs(START));
+        Self::begin(engine, &settings, clock, directory).await
+    }
+
+    async fn begin(
+        engine: MemoryEngine,
+        settings: &Settings,
+        clock: HandClock,
+        directory: tempfile::TempDir,
+    ) -> Self {
+        let started = join(&engine, settings, &clock).await;
         Self {
-            control,
+            control: started.unwrap(),
             engine,
             clock,
             directory,
@@ -35,20 +54,21 @@ impl Replica {
     }
 
     /// The same replica after a restart, with other settings.
-    async fn restart(self, groups: &str) -> Self {
+    pub(super) async fn restart(self, groups: &str) -> Self {
         drop(self.control);
-        Self::with(self.engine, groups, self.directory).await
+        let settings = settings(groups, self.directory.path());
+        Self::begin(self.engine, &settings, self.clock, self.directory).await
     }
 
-    fn member(&self) -> Member {
+    pub(super) fn member(&self) -> Member {
         self.control.member().expect("a shared state")
     }
 
-    async fn sync(&self) {
+    pub(super) async fn sync(&self) {
         self.member().sync().await.unwrap();
     }
 
-    async fn run(&self, verb: Verb) -> Result<Changed, ControlError> {
+    pub(super) async fn run(&self, verb: Verb) -> Result<Changed, ControlError> {
         self.run_if(None, verb).await
     }
 
@@ -105,17 +125,16 @@ impl Replica {
 
 async fn join(
     engine: &MemoryEngine,
-    groups: &str,
+    settings: &Settings,
     clock: &HandClock,
-    directory: &Path,
 ) -> Result<Control, ControlError> {
     let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-    let (groups, settings) = (Groups::new(clock.clone()), settings(groups, directory));
-    let started = Control::join(&settings, groups, shared, Arc::new(engine.clone())).await?;
+    let groups = Groups::new(clock.clone());
+    let started = Control::join(settings, groups, shared, Arc::new(engine.clone())).await?;
     Ok(started.control)
 }
 
-const THREE: &str = r#"
+pub(super) const THREE: &str = r#"
 [[group]]
 name = "aaa"
 weight = 80
@@ -480,7 +499,7 @@ async fn a_state_from_a_later_release_refuses_the_start_and_says_what_to_do() {
     };
     let directory = tempfile::tempdir().unwrap();
     let clock = HandClock::at(Timestamp::from_secs(START));
-    let refused = join(&engine, THREE, &clock, directory.path()).await;
+    let refused = join(&engine, &settings(THREE, directory.path()), &clock).await;
     let message = crate::causes::with_causes(&refused.unwrap_err());
     assert!(
         message.contains("version 2; this release reads version 1"),

@@ -53,7 +53,7 @@ fn a_retired_group_has_no_endpoints_until_it_is_restored() {
 fn drained_is_never_answered_before_the_absolute_bound() {
     let plane = Plane::start(TWO);
     plane.run(Verb::Drain(name("bbb"))).unwrap();
-    let by = plane.control.drained_by(&name("bbb")).unwrap();
+    let by = plane.control.cut_at(&name("bbb")).unwrap();
     assert_eq!(by, Timestamp::from_secs(START + 4 * 3600));
     plane.clock.advance(Duration::from_secs(4 * 3600));
     plane

@@ -1,0 +1,70 @@
+//! What a replica says of itself through the engine, and hears of the others.
+
+use tower_affinity::core::{Fleet, ReplicaRecord, Sketch};
+use tower_affinity::record::Recorder;
+
+use super::{Member, SharedTrouble};
+use crate::control::{Control, LAPSE};
+
+impl Member {
+    /// The control plane of this replica.
+    pub(crate) fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Says that this replica is alive, hears what the others say, and judges itself by it.
+    pub(crate) async fn speak_and_listen(
+        &self,
+        recorder: &Recorder,
+        admin: &str,
+    ) -> Result<(), SharedTrouble> {
+        let (name, record) = self.word(recorder, admin);
+        let document = record.to_document().to_string();
+        let spoken = self
+            .shared
+            .ask(|engine| engine.announce(&name, document, LAPSE));
+        spoken.await?;
+        let announced = self.shared.ask(|engine| engine.records()).await?;
+        let fleet = Fleet::new(&name, record, &announced);
+        self.control.heard(announced);
+        self.control.judge(&fleet);
+        Ok(())
+    }
+
+    /// Says the last word, once no request is served any more.
+    pub(crate) async fn depart(
+        &self,
+        recorder: &Recorder,
+        admin: &str,
+    ) -> Result<(), SharedTrouble> {
+        let (name, record) = self.word(recorder, admin);
+        let record = ReplicaRecord {
+            left: true,
+            ..record
+        };
+        let document = record.to_document().to_string();
+        self.shared
+            .ask(|engine| engine.depart(&name, document))
+            .await
+    }
+
+    /// Ends the wait for a replica that is gone; `false` if there is none of that name.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the admin side will call it"))]
+    pub(crate) async fn forget(&self, replica: &str) -> Result<bool, SharedTrouble> {
+        let known = self.shared.ask(|engine| engine.forget(replica)).await?;
+        let announced = self.shared.ask(|engine| engine.records()).await?;
+        self.control.heard(announced);
+        Ok(known)
+    }
+
+    fn word(&self, recorder: &Recorder, admin: &str) -> (String, ReplicaRecord) {
+        let live = self.control.live();
+        let mut record = self.control.record_of(&live);
+        record.admin = Some(admin.to_owned());
+        for group in &mut record.groups {
+            let sketch = recorder.live_sketch(group.id.name(), record.at);
+            group.live = (sketch != Sketch::default()).then_some(sketch);
+        }
+        (live.kept.replica.clone(), record)
+    }
+}
