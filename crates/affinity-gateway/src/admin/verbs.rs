@@ -18,7 +18,7 @@ use super::problem::Problem;
 use super::views::RolloutView;
 use super::{AdminOptions, endpoints};
 use crate::config::RollbackPolicy;
-use crate::control::{ControlError, Request, Verb};
+use crate::control::{ControlError, Held, Request, Verb};
 
 /// The body of a registration.
 #[derive(Debug, Deserialize)]
@@ -55,8 +55,12 @@ enum Policy {
 struct Accepted {
     before: u64,
     revision: u64,
-    /// `all`, or `replica` for an abort that is in force here only, or could not be kept.
+    /// `all`, or `replica` for an abort that is in force here only.
     held: &'static str,
+    /// Why here only: `out-of-reach` is the shared state, which takes it up once it is back;
+    /// `not-kept` is on the disk of this replica, so that a restart forgets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'static str>,
     changed: bool,
     rollout: RolloutView,
 }
@@ -218,10 +222,16 @@ async fn run(
     let changed = blocking(move || control.change(&request)).await?;
     let revision = changed.after.revision().0;
     let before = changed.before.revision().0;
+    let (held, why) = match changed.held {
+        Held::All => ("all", None),
+        Held::Replica => ("replica", Some("out-of-reach")),
+        Held::Nowhere => ("replica", Some("not-kept")),
+    };
     let accepted = Accepted {
         before,
         revision,
-        held: if changed.is_kept { "all" } else { "replica" },
+        held,
+        why,
         changed: changed.before != changed.after,
         rollout: RolloutView::of(&options.control, &changed.after),
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tower_affinity::core::Timestamp;
 
-use super::change::Changed;
+use super::change::{Changed, Held};
 use super::edit::{applied, edited, ignored};
 use super::error::ControlError;
 use super::keys::rotated;
@@ -70,7 +70,7 @@ impl Control {
         Ok(Changed {
             before,
             after: Arc::clone(&after),
-            is_kept: true,
+            held: Held::All,
         })
     }
 }

@@ -21,9 +21,21 @@ pub struct Changed {
     pub before: Arc<Rollout>,
     /// The state since; the same one if the change altered nothing.
     pub after: Arc<Rollout>,
-    /// Whether it is kept where all replicas find it, or on the disk of the only one. An abort is
-    /// in force even if it cannot be kept there; the next change that can be kept keeps it too.
-    pub is_kept: bool,
+    /// Where it is kept. Only an abort is in force even if it cannot be kept.
+    pub held: Held,
+}
+
+/// Where an accepted change is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Held {
+    /// Where all replicas find it, or on the disk of the only one.
+    All,
+    /// On this replica: the state that replicas share is out of reach, and takes it up by itself
+    /// once it is back.
+    Replica,
+    /// Nowhere: the state file cannot be written. The next change that can be kept keeps it too.
+    Nowhere,
 }
 
 impl Control {
@@ -62,13 +74,13 @@ impl Control {
         let before = self.0.rollouts.current();
         let is_abort = matches!(request.verb, Verb::Abort { .. });
         let kept = live.asked(request, &before)?;
-        let mut is_kept = true;
+        let mut held = Held::All;
         let keep = |saved: Result<(), StoreError>| match saved {
             // a full disk must not keep a bad commit in service
             Err(error) if is_abort => {
                 let error = with_causes(&error);
                 tracing::error!(%error, "the abort is in force but not kept: a restart forgets it");
-                is_kept = false;
+                held = Held::Nowhere;
                 Ok(())
             }
             saved => saved,
@@ -80,7 +92,7 @@ impl Control {
         Ok(Changed {
             before,
             after,
-            is_kept,
+            held,
         })
     }
 

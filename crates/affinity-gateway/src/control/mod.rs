@@ -26,7 +26,7 @@ mod store;
 mod tests;
 mod verb;
 
-pub use self::change::Changed;
+pub use self::change::{Changed, Held};
 pub use self::edit::EditError;
 pub use self::error::ControlError;
 pub(crate) use self::first::first_rollout;

@@ -16,7 +16,7 @@ use tower_affinity::balance::Groups;
 use tower_affinity::core::{Clock, GroupName, Revision, Rollout, Timestamp, Weight};
 use tower_affinity_testing::HandClock;
 
-use super::{Changed, Control, ControlError, Request, StoreError, Verb};
+use super::{Changed, Control, ControlError, Held, Request, StoreError, Verb};
 use crate::config::{Settings, parse};
 
 mod drained;

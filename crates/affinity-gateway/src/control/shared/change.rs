@@ -8,7 +8,7 @@ use tower_affinity::core::{Replaced, SharedState, Version};
 
 use super::sync::ATTEMPTS;
 use super::{Member, SharedTrouble};
-use crate::control::{Changed, ControlError, Request, Verb};
+use crate::control::{Changed, ControlError, Held, Request, Verb};
 
 /// How long a change may take with all its tries.
 const CHANGE: Duration = Duration::from_secs(3);
@@ -52,7 +52,7 @@ impl Member {
             Ok(()) => Ok(Changed {
                 before,
                 after: self.control.rollouts().current(),
-                is_kept: true,
+                held: Held::All,
             }),
             Err(ControlError::Shared(trouble)) if matches!(request.verb, Verb::Abort { .. }) => {
                 self.abort_here(request, trouble).await

@@ -1,12 +1,14 @@
 //! Aborts that are in force on this replica while the shared state is out of reach.
 
+use std::error::Error;
+
 use tokio::task::spawn_blocking;
 use tower_affinity::core::{Fact, GroupName, Standing, Status};
 
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
 use crate::control::live::Live;
-use crate::control::{Changed, Control, ControlError, Request, StoreError};
+use crate::control::{Changed, Control, ControlError, Held, Request, StoreError};
 
 impl Member {
     /// Takes an abort as a fact: obeyed here from now on, and synced to the local file before it
@@ -20,19 +22,15 @@ impl Member {
         self.take_fact(request, trouble)?;
         let after = self.control.rollouts().current();
         let control = self.control.clone();
-        let saved = spawn_blocking(move || control.save()).await;
-        if let Ok(Err(error)) = saved {
-            // a full disk must not keep a bad commit in service
-            let error = with_causes(&error);
-            tracing::error!(
-                error,
-                "the abort is in force but not kept: a restart forgets it"
-            );
-        }
+        let held = match spawn_blocking(move || control.save()).await {
+            Ok(Ok(())) => Held::Replica,
+            Ok(Err(error)) => unkept(&error),
+            Err(error) => unkept(&error),
+        };
         Ok(Changed {
             before,
             after,
-            is_kept: false,
+            held,
         })
     }
 
@@ -71,6 +69,16 @@ impl Member {
         self.control.accept(&mut live, shared);
         Ok(())
     }
+}
+
+/// A full disk must not keep a bad commit in service.
+fn unkept(error: &dyn Error) -> Held {
+    let error = with_causes(error);
+    tracing::error!(
+        error,
+        "the abort is in force but not kept: a restart forgets it"
+    );
+    Held::Nowhere
 }
 
 impl Control {

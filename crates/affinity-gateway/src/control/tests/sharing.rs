@@ -192,7 +192,7 @@ async fn any_replica_changes_what_all_replicas_obey() {
     let engine = MemoryEngine::new();
     let (one, two) = (Replica::join(&engine).await, Replica::join(&engine).await);
     let changed = two.run(Verb::Drain(name("bbb"))).await.unwrap();
-    assert!(changed.is_kept);
+    assert_eq!(changed.held, Held::All);
     assert_eq!(one.state("bbb"), "active");
     one.sync().await;
     assert_eq!(one.state("bbb"), "draining");
@@ -260,7 +260,7 @@ async fn an_abort_without_the_engine_is_a_fact_and_merges_when_it_is_back() {
     let (one, two) = (Replica::join(&engine).await, Replica::join(&engine).await);
     engine.all_suffer(Fault::OutOfReach);
     let changed = one.abort("bbb", None).await;
-    assert!(!changed.is_kept, "held on this replica only");
+    assert_eq!(changed.held, Held::Replica);
     assert_eq!((one.state("bbb"), two.state("bbb")), ("aborted", "active"));
     assert_eq!(one.revision(), Revision(START), "the revision stays");
     assert_eq!(one.standings(), [("bbb".to_owned(), Standing::Merges)]);

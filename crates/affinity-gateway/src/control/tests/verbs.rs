@@ -144,11 +144,12 @@ fn an_abort_is_made_even_if_it_cannot_be_kept() {
     let in_the_way = plane.directory.path().join("gateway-state.new");
     std::fs::create_dir(&in_the_way).unwrap();
     let changed = plane.run(abort("bbb", None)).unwrap();
-    assert!(!changed.is_kept);
+    assert_eq!(changed.held, Held::Nowhere);
     assert_eq!(plane.shown()[1].1, "aborted");
     plane.weights(&[("aaa", 7)]).unwrap_err();
     std::fs::remove_dir(&in_the_way).unwrap();
-    assert!(plane.weights(&[("aaa", 7)]).unwrap().is_kept);
+    let changed = plane.weights(&[("aaa", 7)]).unwrap();
+    assert_eq!(changed.held, Held::All);
     let again = open(&settings(TWO, plane.directory.path()), &plane.clock).unwrap();
     let rollout = again.rollouts().current();
     assert_eq!(
