@@ -2,9 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use affinity_gateway::Gateway;
 use affinity_gateway::config::Settings;
+use tower_affinity::SystemClock;
+use tower_affinity::core::Engine;
 
 use crate::Scratch;
 use crate::admin::Admin;
@@ -41,6 +44,26 @@ impl Replica {
         let settings = load(&file);
         let token = settings.listen.admin_token_file.clone();
         let gateway = Gateway::start(settings).await;
+        let gateway = gateway.unwrap_or_else(|e| panic!("the gateway does not start: {e}"));
+        let admin = Admin::new(gateway.admin(), &token);
+        Self {
+            gateway,
+            admin,
+            file,
+        }
+    }
+
+    /// As [`Replica::named`], as one of several that share their state through `engine`.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is wrong, or the gateway does not start.
+    pub async fn join(dir: &Scratch, config: &Config, name: &str, engine: Arc<dyn Engine>) -> Self {
+        let file = config.write(dir, name);
+        let settings = load(&file);
+        let token = settings.listen.admin_token_file.clone();
+        let clock = Arc::new(SystemClock::new());
+        let gateway = Gateway::start_with_engine(settings, clock, engine).await;
         let gateway = gateway.unwrap_or_else(|e| panic!("the gateway does not start: {e}"));
         let admin = Admin::new(gateway.admin(), &token);
         Self {

@@ -13,6 +13,7 @@ mod testers;
 // Operators.
 mod drained;
 mod edits;
+mod facts;
 mod keys;
 mod live;
 mod mutations;

@@ -30,6 +30,7 @@ use crate::exit::Failure;
 #[command(after_help = TOKEN_HELP)]
 pub(crate) struct Admin {
     /// The admin side's address; give it again for others, which are tried in this order
+    /// (an abort that the shared state cannot take is asked of each)
     #[arg(
         long = "admin",
         value_name = "URL",
@@ -42,15 +43,37 @@ pub(crate) struct Admin {
     token_file: Option<PathBuf>,
 }
 
-impl Admin {
-    /// Asks the first admin side that answers.
-    pub(crate) fn ask(&self, call: &Call) -> Result<Answer, Failure> {
-        let (client, runtime) = self.client()?;
-        runtime.block_on(client.ask(call))
-    }
+/// One admin side of several, and what came of asking it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) place: Place,
+    pub(crate) answer: Result<Answer, Failure>,
 }
 
 impl Admin {
+    /// Asks the first admin side that answers.
+    pub(crate) fn ask(&self, call: &Call) -> Result<Answer, Failure> {
+        let (client, runtime) = self.client(&self.places)?;
+        runtime.block_on(client.ask(call))
+    }
+
+    /// Whether more than one admin side is named.
+    pub(crate) fn are_many(&self) -> bool {
+        self.places.len() > 1
+    }
+
+    /// Asks every admin side, whatever the others answer.
+    pub(crate) fn ask_each(&self, call: &Call) -> Result<Vec<Asked>, Failure> {
+        let asked = self.places.iter().map(|place| {
+            let (client, runtime) = self.client(std::slice::from_ref(place))?;
+            Ok(Asked {
+                place: place.clone(),
+                answer: runtime.block_on(client.ask(call)),
+            })
+        });
+        asked.collect()
+    }
+
     /// Asks again and again until `done` makes something of an answer; `None` if it has not within
     /// `limit`.
     pub(crate) fn ask_until<T>(
@@ -59,7 +82,7 @@ impl Admin {
         limit: Option<Duration>,
         mut done: impl FnMut(&Answer) -> Result<Option<T>, Failure>,
     ) -> Result<Option<T>, Failure> {
-        let (client, runtime) = self.client()?;
+        let (client, runtime) = self.client(&self.places)?;
         let asked = async {
             loop {
                 if let Some(value) = done(&client.ask(call).await?)? {
@@ -79,10 +102,10 @@ impl Admin {
         })
     }
 
-    fn client(&self) -> Result<(Client, Runtime), Failure> {
+    fn client(&self, places: &[Place]) -> Result<(Client, Runtime), Failure> {
         let variable = std::env::var(token::VARIABLE).ok();
         let token = token::find(variable, self.token_file.as_deref(), token::FILE.as_ref())?;
-        let client = Client::new(self.places.clone(), token, Limits::default());
+        let client = Client::new(places.to_vec(), token, Limits::default());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -98,4 +121,5 @@ The admin token is taken from the environment variable AFFINITY_ADMIN_TOKEN, els
 else from admin.token in the working directory. The gateway makes that file beside its configuration,
 unless listen.admin_token_file names another one.
 
-Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 timed out, 4 refused by a rule.";
+Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 timed out, 4 refused by a rule,
+5 done on the asked replica only.";

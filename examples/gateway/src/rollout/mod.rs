@@ -2,8 +2,13 @@
 //!
 //! `verb` holds the arguments, `change` what they ask of the admin side, `view` what it answers,
 //! `show`, `told` and `preview` how people read that, and `wait` asks until a group is drained.
+//! Of several replicas, `held` says whether all have a change, `each` what each of them answered,
+//! and `facts` which aborts only one has.
 
 mod change;
+mod each;
+mod facts;
+mod held;
 mod preview;
 mod show;
 mod told;
@@ -14,11 +19,12 @@ mod wait;
 use std::process::ExitCode;
 
 use clap::Args;
+use serde::de::DeserializeOwned;
 
-use self::verb::Verb;
+use self::{change::Change, each::Each, held::Held, verb::Verb};
 use crate::{
-    admin::{Admin, Call},
-    exit::{Exit, Failure, conclude},
+    admin::{Admin, Answer, Call},
+    exit::{Failure, conclude},
     output::say,
 };
 
@@ -40,28 +46,54 @@ impl Rollout {
     }
 
     fn perform(&self) -> Result<(), Failure> {
-        if let Verb::Wait(wait) = &self.verb {
-            return Ok(say(&wait.run(&self.admin, self.json)?)?);
+        let text = match (&self.verb, self.verb.change()?) {
+            (_, Some(change)) => return self.change(&change),
+            (Verb::Wait(wait), None) => wait.run(&self.admin, self.json)?,
+            (Verb::Facts(facts), None) => self.look(&facts.call(), |view| facts.told(view))?,
+            (_, None) => self.look(&Call::get("/v1/rollout"), show::table)?,
+        };
+        Ok(say(&text)?)
+    }
+
+    /// Asks, and tells what is answered.
+    fn look<T: DeserializeOwned>(
+        &self,
+        call: &Call,
+        tell: impl Fn(&T) -> String,
+    ) -> Result<String, Failure> {
+        self.told(&self.admin.ask(call)?, tell)
+    }
+
+    fn told<T: DeserializeOwned>(
+        &self,
+        answer: &Answer,
+        tell: impl Fn(&T) -> String,
+    ) -> Result<String, Failure> {
+        match self.json {
+            true => Ok(answer.text().to_owned()),
+            false => Ok(tell(&answer.read()?)),
         }
-        let change = self.verb.change()?;
-        let look = Call::get("/v1/rollout");
-        let call = change.as_ref().map_or(&look, |change| &change.call);
-        let answer = self.admin.ask(call)?;
-        let is_change = change.as_ref().is_some_and(|change| !change.is_preview);
-        let text = match change {
-            _ if self.json => answer.text().to_owned(),
-            None => show::table(&answer.read()?),
-            Some(change) if change.is_preview => preview::told(&answer.read()?),
-            Some(change) => told::changed(change.group.as_ref(), &answer.read()?),
+    }
+
+    fn change(&self, change: &Change) -> Result<(), Failure> {
+        if change.is_preview {
+            return Ok(say(&self.look(&change.call, preview::told)?)?);
+        }
+        let answer = self.admin.ask(&change.call)?;
+        let held: Held = answer.read()?;
+        let tell = |accepted: &_| told::changed(change.group.as_ref(), accepted);
+        if held.is_everywhere() || !self.admin.are_many() {
+            say(&self.told(&answer, tell)?)?;
+            return held.conclude();
+        }
+        // who could not tell the others leaves that to us
+        let each = Each::read(self.admin.ask_each(&change.call)?)?;
+        let text = match self.json {
+            true => each.to_json()?.to_string(),
+            false => format!("{}\n{}", tell(&answer.read()?), each.told()),
         };
         say(&text)?;
-        if is_change && answer.read::<view::Held>()?.is_here_only() {
-            let detail = "the change is in force on the asked replica and not kept on its disk";
-            return Err(Failure::new(Exit::HereOnly, "not-kept", detail).advice(
-                "a restart of it would forget the change: mend its state file's directory",
-            ));
-        }
-        Ok(())
+        each.conclude()
     }
 }
 

@@ -4,7 +4,7 @@
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::{Rollout, preview, show, told, view::RolloutView};
+use super::{Rollout, held::Held, preview, show, told, verb::Verb, view::RolloutView};
 use crate::exit::{Exit, Failure};
 
 #[derive(Debug, Parser)]
@@ -288,8 +288,78 @@ fn a_change_is_told_with_revisions_weights_and_the_named_group() {
     accepted["before"] = json!(42);
     assert_eq!(
         told(&accepted),
+        format!("revision 42 stays\n{state}"),
+        "what only this replica knows has no number"
+    );
+    accepted["changed"] = json!(false);
+    assert_eq!(
+        told(&accepted),
         format!("revision 42: nothing to change\n{state}")
     );
+}
+
+#[test]
+fn facts_are_asked_for_and_dropped() {
+    for (line, expected) in [
+        ("facts", "GET /v1/facts "),
+        ("facts drop c3d4e5f", "DELETE /v1/facts/c3d4e5f {}"),
+    ] {
+        let Verb::Facts(facts) = parse(line).unwrap().verb else {
+            panic!("{line} asks for something else");
+        };
+        assert_eq!(facts.call().to_string(), expected);
+    }
+    assert!(parse("facts drop").is_err());
+}
+
+#[test]
+fn each_fact_is_told_with_what_to_do() {
+    let Verb::Facts(look) = parse("facts").unwrap().verb else {
+        panic!("another verb");
+    };
+    let told = |facts: Value| {
+        let view = serde_json::from_value(json!({ "facts": facts })).unwrap();
+        look.told(&view)
+    };
+    let fact = |group: &str, kind: &str| {
+        json!({
+            "group": group, "generation": 1, "target": "9f1c2ab", "policy": "move", "at": 0,
+            "base_revision": 42, "kind": kind,
+        })
+    };
+    let mut stays = fact("0ddba11", "pending");
+    stays["policy"] = json!("stay");
+    stays["until"] = json!(600);
+    assert_eq!(
+        told(json!([fact("c3d4e5f", "conflict"), stays])),
+        "\
+GROUP    TARGET   POLICY                           SINCE                 KIND      WHAT TO DO
+c3d4e5f  9f1c2ab  move                             1970-01-01T00:00:00Z  conflict  \
+confirm: rollout abort c3d4e5f; or: rollout facts drop c3d4e5f
+0ddba11  9f1c2ab  stay until 1970-01-01T00:10:00Z  1970-01-01T00:00:00Z  pending   \
+nothing: the shared state takes it up once it is in reach"
+    );
+    assert!(told(json!([])).starts_with("no facts"));
+}
+
+#[test]
+fn a_change_that_one_replica_holds_ends_with_5_and_says_why() {
+    let ended = |answer: Value| {
+        let held: Held = serde_json::from_value(answer).unwrap();
+        held.conclude()
+    };
+    assert!(ended(json!({ "held": "all" })).is_ok());
+    for (why, advice) in [
+        ("out-of-reach", "--admin URL for each replica"),
+        ("not-kept", "a restart of it would forget"),
+    ] {
+        let failure = ended(json!({ "held": "replica", "why": why })).unwrap_err();
+        assert_eq!(
+            (failure.exit, failure.problem.kind.as_str()),
+            (Exit::HereOnly, why)
+        );
+        assert!(failure.advice.unwrap().contains(advice));
+    }
 }
 
 fn side(state: &str, weight: u64, is_stable: bool) -> Value {

@@ -10,13 +10,15 @@ pub(super) fn changed(named: Option<&GroupName>, accepted: &Accepted) -> String 
     let Accepted {
         before,
         revision,
+        changed,
         rollout,
     } = accepted;
     let lock = rollout.lock_note();
-    let mut lines = vec![if before == revision {
-        format!("revision {revision}: nothing to change{lock}")
-    } else {
-        format!("revision {before} -> {revision}{lock}")
+    let mut lines = vec![match (before == revision, changed) {
+        (false, _) => format!("revision {before} -> {revision}{lock}"),
+        // what only one replica knows has no number
+        (true, true) => format!("revision {revision} stays{lock}"),
+        (true, false) => format!("revision {revision}: nothing to change{lock}"),
     }];
     let active = rollout.groups.iter().filter(|group| group.is_active());
     let weights: Vec<_> = active

@@ -31,6 +31,8 @@ pub(super) enum Verb {
     Lock(Seen),
     /// Accept changes again
     Unlock(Seen),
+    /// Print the aborts that the asked replica obeys and the others may not know of, or drop one
+    Facts(Facts),
 }
 
 /// The state on which a change was decided, and whether it is to be made.
@@ -108,6 +110,25 @@ pub(super) struct Retire {
     pub(super) force: bool,
     #[command(flatten)]
     pub(super) seen: Seen,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Facts {
+    #[command(subcommand)]
+    pub(super) verb: Option<FactsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum FactsVerb {
+    /// Forget the abort of a group: the shared state decides about its sessions again
+    Drop(Dropped),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Dropped {
+    /// The group's name
+    #[arg(value_name = "GROUP")]
+    pub(super) group: GroupName,
 }
 
 #[derive(Args, Debug)]

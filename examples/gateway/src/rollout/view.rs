@@ -48,6 +48,7 @@ pub(super) struct Accepted {
     pub(super) before: u64,
     /// The revision since.
     pub(super) revision: u64,
+    pub(super) changed: bool,
     pub(super) rollout: RolloutView,
 }
 
@@ -127,19 +128,5 @@ impl AbortView {
         }
         note.push(')');
         note
-    }
-}
-
-/// Where a change is held.
-#[derive(Debug, Deserialize)]
-pub(super) struct Held {
-    #[serde(default)]
-    held: String,
-}
-
-impl Held {
-    /// Whether only the asked replica has it.
-    pub(super) fn is_here_only(&self) -> bool {
-        self.held == "replica"
     }
 }
