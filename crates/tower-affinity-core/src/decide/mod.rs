@@ -2,13 +2,17 @@
 //!
 //! [`decide`] is a pure function. It is asked once for a request, with one snapshot and one view;
 //! the first rule that matches wins. Reading order: what goes in (`inputs`), what comes out
-//! (`decision`), the rule itself (`rule`).
+//! (`decision`), the rule itself (`rule`), and what it calls: the view (`lost`), testers
+//! (`overrides`), changed weights (`step`).
 
 mod decision;
 mod inputs;
+mod lost;
+mod overrides;
 #[cfg(test)]
 mod properties;
 mod rule;
+mod step;
 #[cfg(test)]
 mod tests;
 

@@ -4,30 +4,12 @@ use std::time::Duration;
 
 use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
 use crate::{
-    Abort, AbortPolicy, DrawKey, GROUP_GRACE, Group, GroupId, GroupName, GroupRef, Level,
-    MoveCause, OnGone, OnStep, Override, Policy, Readiness, Ready, Revision, Rollout, SessionPin,
-    State, Status, draw,
+    Abort, AbortPolicy, DrawKey, Group, GroupId, GroupRef, Level, MoveCause, OnGone, OnStep,
+    Policy, Readiness, Ready, Revision, Rollout, SessionPin, State, Status, draw,
 };
 
 /// How long an unknown group in a pin above our revision is waited for before it counts as gone.
 const BEHIND_BOUND: Duration = Duration::from_secs(10);
-
-/// The view of a session that is drawn anew: that its group has no ready endpoint for a moment is
-/// no reason to leave it.
-struct Here<'a> {
-    ready: &'a dyn Readiness,
-    group: &'a GroupName,
-}
-
-impl Readiness for Here<'_> {
-    fn of(&self, group: &GroupName) -> Ready {
-        if group == self.group {
-            Ready::Yes
-        } else {
-            self.ready.of(group)
-        }
-    }
-}
 
 /// The wish for a state of at least this revision.
 struct Behind(Revision);
@@ -102,54 +84,6 @@ impl Inputs<'_> {
             }
         }
         self.default_group()
-    }
-
-    /// A tester's choice is served while its group serves anybody, and is never moved.
-    fn overridden(
-        &self,
-        policy: &Policy,
-        level: Level,
-        chosen: &Override,
-        shown: &Shown,
-    ) -> Decision {
-        let known = chosen.group.known();
-        let Some((id, group)) = known.and_then(|id| match self.rollout.status(id) {
-            Status::Serving(group) => Some((id, group)),
-            Status::Aborted(_) | Status::Gone => None,
-        }) else {
-            return refused(Cause::OverrideNotRoutable, known.cloned());
-        };
-        let opens = !matches!(
-            shown,
-            Shown::Nothing(Absence::Preflight | Absence::Withheld)
-        );
-        let draining = matches!(group.state(), State::Draining { .. });
-        if !chosen.sticky || level == Level::Follow || draining || !opens {
-            return Decision {
-                kind: Kind::Overridden,
-                ..bypassed(Cause::Granted, id.clone())
-            };
-        }
-        let decision = match shown {
-            Shown::Pin(pin) if pin.group.known() == Some(id) => {
-                self.obeyed(policy, pin, id, Cause::Sticky)
-            }
-            _ => {
-                let revision = self.rollout.revision();
-                let lifetimes = policy.lifetimes;
-                let pin = SessionPin::new(self.fresh, id.clone(), revision, self.now, lifetimes);
-                let pin = SessionPin {
-                    placed: true,
-                    ..pin
-                };
-                self.with_pin(Kind::Overridden, Cause::Sticky, id.clone(), pin, true)
-            }
-        };
-        Decision {
-            kind: Kind::Overridden,
-            cohort: Cohort::None,
-            ..decision
-        }
     }
 
     /// A request with a valid pin. `Err` is the wish for a newer state.
@@ -277,7 +211,13 @@ impl Inputs<'_> {
         }
     }
 
-    fn obeyed(&self, policy: &Policy, pin: &SessionPin, id: &GroupId, cause: Cause) -> Decision {
+    pub(super) fn obeyed(
+        &self,
+        policy: &Policy,
+        pin: &SessionPin,
+        id: &GroupId,
+        cause: Cause,
+    ) -> Decision {
         let revision = self.rollout.revision();
         // of a pin above our revision nothing is changed but its times
         let held = pin.released && pin.revision <= revision && !self.may_release(id);
@@ -297,32 +237,7 @@ impl Inputs<'_> {
         self.with_pin(Kind::Moved, cause.into(), to, pin, true)
     }
 
-    /// Where a changed weight draws the session of a pin; `None` if it has no say in it.
-    fn drawn_anew(&self, pin: &SessionPin, group: &Group) -> Option<GroupId> {
-        let drawn = !pin.placed && self.serving.is_none();
-        let stepped = pin.assigned < self.rollout.draw_revision();
-        if !drawn || !stepped || !matches!(group.state(), State::Active) {
-            return None;
-        }
-        let here = Here {
-            ready: self.ready,
-            group: group.name(),
-        };
-        let to = draw(self.salt, self.key_of(pin), self.rollout, &here)?;
-        Some(to.id().clone())
-    }
-
-    fn stepped(&self, policy: &Policy, pin: &SessionPin, to: GroupId) -> Decision {
-        let (revision, drawn) = (self.rollout.revision(), self.rollout.draw_revision());
-        let (kind, cause) = match pin.group.known() == Some(&to) {
-            true => (Kind::Pinned, Cause::Ok),
-            false => (Kind::Moved, Cause::Step),
-        };
-        let pin = pin.drawn_anew(to.clone(), drawn, revision, self.now, policy.lifetimes);
-        self.with_pin(kind, cause, to, pin, true)
-    }
-
-    fn with_pin(
+    pub(super) fn with_pin(
         &self,
         kind: Kind,
         cause: Cause,
@@ -373,42 +288,16 @@ impl Inputs<'_> {
 
     /// A session that has to move is drawn by what its scope names, else by its id, so that all
     /// replicas send it to the same place.
-    fn key_of(&self, pin: &SessionPin) -> DrawKey {
+    pub(super) fn key_of(&self, pin: &SessionPin) -> DrawKey {
         self.presented.key.unwrap_or(pin.session.into())
     }
 
     fn may_release(&self, id: &GroupId) -> bool {
         may_release(self.rollout, self.ready, id)
     }
-
-    fn is_ready(&self, name: &GroupName) -> bool {
-        self.ready.of(name) == Ready::Yes
-    }
-
-    fn is_past_grace(&self, name: &GroupName) -> bool {
-        match self.ready.of(name) {
-            Ready::Yes => false,
-            Ready::No { since } => self.now.since(since) >= GROUP_GRACE,
-        }
-    }
-
-    /// A group is lost only while at most half of all groups are: if more are, it is us.
-    fn is_lost(&self, name: &GroupName) -> bool {
-        if !self.is_past_grace(name) {
-            return false;
-        }
-        let serving =
-            |group: &&Group| matches!(group.state(), State::Active | State::Draining { .. });
-        let (mut all, mut lost) = (0_usize, 0_usize);
-        for group in self.rollout.groups().iter().filter(serving) {
-            all += 1;
-            lost += usize::from(self.is_past_grace(group.name()));
-        }
-        lost * 2 <= all
-    }
 }
 
-fn bypassed(cause: Cause, group: GroupId) -> Decision {
+pub(super) fn bypassed(cause: Cause, group: GroupId) -> Decision {
     Decision {
         kind: Kind::Bypassed,
         cause,
@@ -419,7 +308,7 @@ fn bypassed(cause: Cause, group: GroupId) -> Decision {
     }
 }
 
-fn refused(cause: Cause, group: Option<GroupId>) -> Decision {
+pub(super) fn refused(cause: Cause, group: Option<GroupId>) -> Decision {
     Decision {
         kind: Kind::Refused,
         cause,

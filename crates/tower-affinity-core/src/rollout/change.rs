@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{FORMER_STABLE, Refusal, Rollout, TOMBSTONE_GRACE, Tombstone};
-use crate::{Abort, AbortPolicy, Group, GroupId, GroupName, Revision, State, Timestamp, Weight};
+use super::{FORMER_STABLE, Refusal, Rollout};
+use crate::{Group, GroupId, GroupName, Revision, State, Timestamp, Weight};
 
 /// When a change happens and what it may count on.
 #[derive(Clone, Copy, Debug)]
@@ -18,106 +18,6 @@ pub struct Change {
     pub now: Timestamp,
     /// The greatest age of a session, which bounds how long old ids are remembered.
     pub max_age: Duration,
-}
-
-/// A group as a configuration writes it down.
-#[derive(Clone, Debug)]
-pub struct NewGroup {
-    name: GroupName,
-    weight: Weight,
-    stable: bool,
-    state: NewState,
-}
-
-#[derive(Clone, Debug)]
-enum NewState {
-    Staged,
-    Active,
-    Draining,
-    Aborted { to: GroupName },
-    Retired,
-}
-
-impl NewGroup {
-    /// An active group with that weight.
-    #[must_use]
-    pub fn active(name: GroupName, weight: Weight) -> Self {
-        Self {
-            name,
-            weight,
-            stable: false,
-            state: NewState::Active,
-        }
-    }
-
-    /// A group that takes no new session yet.
-    #[must_use]
-    pub fn staged(name: GroupName) -> Self {
-        Self::idle(name, NewState::Staged)
-    }
-
-    /// A group that takes no new session any more.
-    #[must_use]
-    pub fn draining(name: GroupName) -> Self {
-        Self::idle(name, NewState::Draining)
-    }
-
-    /// A group whose sessions are moved to `to`.
-    #[must_use]
-    pub fn aborted(name: GroupName, to: GroupName) -> Self {
-        Self::idle(name, NewState::Aborted { to })
-    }
-
-    /// A group that is gone.
-    #[must_use]
-    pub fn retired(name: GroupName) -> Self {
-        Self::idle(name, NewState::Retired)
-    }
-
-    /// The same group as the stable one.
-    #[must_use]
-    pub fn stable(self) -> Self {
-        Self {
-            stable: true,
-            ..self
-        }
-    }
-
-    pub(super) fn is_stable(&self) -> bool {
-        self.stable
-    }
-
-    pub(super) fn name(&self) -> &GroupName {
-        &self.name
-    }
-
-    pub(super) fn build(&self, now: Timestamp) -> Group {
-        let state = match &self.state {
-            NewState::Staged => State::Staged,
-            NewState::Active => State::Active,
-            NewState::Draining => State::Draining { since: now },
-            NewState::Retired => State::Retired { at: now },
-            NewState::Aborted { to } => State::Aborted(Abort {
-                target: GroupId::new(to.clone(), 1),
-                policy: AbortPolicy::Move,
-                at: now,
-            }),
-        };
-        Group {
-            id: GroupId::new(self.name.clone(), 1),
-            state,
-            weight: self.weight,
-        }
-    }
-
-    fn idle(name: GroupName, state: NewState) -> Self {
-        Self {
-            name,
-            weight: Weight::ZERO,
-            stable: false,
-            state,
-        }
-    }
 }
 
 impl Rollout {
@@ -343,20 +243,6 @@ impl Rollout {
         Ok(next)
     }
 
-    /// The next state before anything is changed in it: old memories are dropped.
-    pub(crate) fn next(&self, change: Change) -> Self {
-        let mut next = self.clone();
-        next.revision = change.revision;
-        next.tombstones
-            .retain(|tombstone| change.now < tombstone.until);
-        let forgotten = |at: Timestamp| change.now >= at.plus(change.max_age).plus(TOMBSTONE_GRACE);
-        next.groups
-            .retain(|g| !matches!(g.state, State::Retired { at } if forgotten(at)));
-        next.former
-            .retain(|name| next.groups.iter().any(|group| group.name() == name));
-        next
-    }
-
     pub(super) fn require(&self, name: &GroupName) -> Result<&Group, Refusal> {
         self.group(name).ok_or_else(|| Refusal::Unknown {
             group: name.clone(),
@@ -407,30 +293,6 @@ impl Rollout {
             }
             group.weight = weight;
         }
-    }
-
-    /// Puts the next generation in the place of `old`, which may be forgotten here already.
-    fn bring_back(&mut self, old: &Group, change: Change) {
-        self.groups.retain(|group| group.id != old.id);
-        self.bury(old, change);
-        let id = GroupId::new(old.name().clone(), old.id.generation().saturating_add(1));
-        self.groups.push(Group {
-            id,
-            state: State::Staged,
-            weight: Weight::ZERO,
-        });
-    }
-
-    fn bury(&mut self, group: &Group, change: Change) {
-        let aborted = match &group.state {
-            State::Aborted(abort) => Some(abort.clone()),
-            _ => None,
-        };
-        self.tombstones.push(Tombstone {
-            id: group.id.clone(),
-            aborted,
-            until: change.now.plus(change.max_age).plus(TOMBSTONE_GRACE),
-        });
     }
 }
 

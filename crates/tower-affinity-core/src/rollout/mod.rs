@@ -9,6 +9,8 @@ mod change;
 mod document;
 mod drained;
 mod lock;
+mod memory;
+mod new_group;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -19,9 +21,10 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use self::abort::AbortRequest;
-pub use self::change::{Change, NewGroup};
+pub use self::change::Change;
 pub(crate) use self::document::AbortDocument;
 pub use self::document::DocumentError;
+pub use self::new_group::NewGroup;
 pub use self::refusal::Refusal;
 use crate::{Abort, Group, GroupId, GroupName, Revision, State, Timestamp, Weight};
 
