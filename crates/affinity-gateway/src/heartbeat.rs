@@ -18,7 +18,8 @@ const BEAT: Duration = Duration::from_secs(10);
 /// its last pin.
 const DRAINING: Duration = Duration::from_millis(250);
 
-/// How soon it is tried again after the engine did not answer.
+/// How soon the others are heard again that have not accepted a drain yet, or when the engine did not
+/// answer.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Speaks and listens until `shutdown`; `admin` is where people find this replica.
@@ -57,21 +58,20 @@ pub(crate) async fn beat(
     }
 }
 
+/// How long the others can wait for the next word.
 fn pace(control: &Control) -> Duration {
     let rollout = control.rollouts().current();
     let soon = control.now().plus(BEAT);
-    let ends = |group: &&Group| {
+    let wait = |group: &Group| {
         let left = control.left(group);
-        !left.drained && left.after.is_some_and(|after| after <= soon)
+        match left.after {
+            _ if left.drained => BEAT,
+            None => AGAIN,
+            Some(after) if after <= soon => DRAINING,
+            Some(_) => BEAT,
+        }
     };
     let draining = |group: &&Group| matches!(group.state(), State::Draining { .. });
-    match rollout
-        .groups()
-        .iter()
-        .filter(draining)
-        .any(|group| ends(&group))
-    {
-        true => DRAINING,
-        false => BEAT,
-    }
+    let waits = rollout.groups().iter().filter(draining).map(wait);
+    waits.min().unwrap_or(BEAT)
 }

@@ -56,7 +56,9 @@ pub enum ControlError {
     #[error("the keys of the configuration cannot be used")]
     Keyring(#[source] KeyError),
     /// The shared state cannot be used; every change but an abort is refused until it can.
-    #[error("{0}; until then only an abort is accepted, and holds on this replica")]
+    #[error(
+        "until the shared state can be used, only an abort is accepted, and holds on this replica"
+    )]
     Shared(#[from] SharedTrouble),
     /// The new state could not be kept, so it was not made.
     #[error(transparent)]
