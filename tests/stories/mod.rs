@@ -14,6 +14,7 @@ mod testers;
 mod drained;
 mod edits;
 mod facts;
+mod joining;
 mod keys;
 mod live;
 mod mutations;

@@ -15,7 +15,7 @@ use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{Clock, Engine};
 
-use crate::admin::{self, AdminOptions, AdminToken, TokenError};
+use crate::admin::{self, AdminOptions, AdminToken, Entrance, TokenError};
 use crate::causes::with_causes;
 use crate::config::{Settings, watch};
 use crate::control::{Changed, Control, ControlError, Start};
@@ -26,6 +26,7 @@ use crate::follow::follow;
 use crate::heartbeat::beat;
 use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
+use crate::reserved::Reserved;
 use crate::serve::{Drained, ServeOptions, serve};
 use crate::stack::StackError;
 
@@ -79,7 +80,8 @@ pub enum StartError {
 }
 
 impl Gateway {
-    /// Binds both listeners, reads or makes the state, and serves.
+    /// Takes both addresses, reads or makes the state, and serves. The admin side answers from the
+    /// beginning; clients are refused until there is a state.
     ///
     /// # Errors
     ///
@@ -106,7 +108,7 @@ impl Gateway {
     /// `engine`, whatever the settings say of it.
     ///
     /// While the engine does not answer, a replica serves what it accepted last; without that it
-    /// waits here.
+    /// waits here: its admin side says so, and clients are refused.
     ///
     /// # Errors
     ///
@@ -124,10 +126,18 @@ impl Gateway {
         clock: Arc<dyn Clock>,
         engine: Option<Arc<dyn Engine>>,
     ) -> Result<Self, StartError> {
-        let listener = bind(settings.listen.address, "listen.address").await?;
-        let admin_listener = bind(settings.listen.admin, "listen.admin").await?;
-        let (address, admin) = (local(&listener)?, local(&admin_listener)?);
+        let data = Reserved::new(settings.listen.address, "listen.address")?;
+        let side = Reserved::new(settings.listen.admin, "listen.admin")?;
+        let (address, admin) = (data.address(), side.address());
         let token = AdminToken::load_or_create(&settings.listen.admin_token_file)?;
+        let shutdown = CancellationToken::new();
+        let end = shutdown.clone().drop_guard();
+        let entrance = Entrance::default();
+        let side = tokio::spawn(serve_admin(
+            side.listen()?,
+            entrance.routes().into_make_service_with_connect_info(),
+            shutdown.clone(),
+        ));
         let groups = Groups::new(Arc::clone(&clock));
         let metrics = Metrics::new().map_err(StartError::Metrics)?;
         let Start { control, .. } = match engine {
@@ -136,18 +146,17 @@ impl Gateway {
         };
         metrics.follow(&control);
         let running = Arc::new(Running::begin(settings, control, metrics)?);
-        let shutdown = CancellationToken::new();
         let data = tokio::spawn(serve(
-            listener,
+            data.listen()?,
             running.path(),
             ServeOptions::new(),
             running.tunnels(),
             shutdown.clone(),
         ));
-        let routes = admin::router(admin_options(&running, token, (address, admin), &shutdown))
-            .into_make_service_with_connect_info::<SocketAddr>();
+        let options = admin_options(&running, token, (address, admin), &shutdown);
+        entrance.open(admin::router(options));
         let mut tasks = vec![
-            tokio::spawn(serve_admin(admin_listener, routes, shutdown.clone())),
+            side,
             tokio::spawn(running.metrics().clone().upkeep(shutdown.clone())),
             tokio::spawn(cuts::follow(
                 running.control().clone(),
@@ -176,8 +185,8 @@ impl Gateway {
             admin,
             data,
             tasks,
-            _end: shutdown.clone().drop_guard(),
             shutdown,
+            _end: end,
         })
     }
 
@@ -271,26 +280,11 @@ fn admin_options(
         data,
         recorder: running.metrics().recorder().clone(),
         metrics: running.metrics().renderer(running.control()),
-        ready: Arc::new(move || !shutdown.is_cancelled() && state.is_ready()),
+        unready: Arc::new(move || match shutdown.is_cancelled() {
+            true => vec!["the gateway ends".to_owned()],
+            false => state.unready(),
+        }),
     }
-}
-
-async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|source| StartError::Listen {
-            address,
-            key,
-            source,
-        })
-}
-
-fn local(listener: &TcpListener) -> Result<SocketAddr, StartError> {
-    listener.local_addr().map_err(|source| StartError::Listen {
-        address: SocketAddr::from(([0, 0, 0, 0], 0)),
-        key: "listen",
-        source,
-    })
 }
 
 /// How long the admin side may still answer after the shutdown began.

@@ -39,6 +39,8 @@ mod stack;
 
 mod reload;
 
+mod reserved;
+
 mod gateway;
 
 // What would be, without doing it.

@@ -147,10 +147,15 @@ impl Running {
         Ok(changed)
     }
 
-    /// Whether every endpoint was asked for its health at least once, and the other replicas show
-    /// nothing that speaks against this one.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.live().checks.is_complete() && self.control.is_fit()
+    /// What stands against serving: an endpoint that was never asked for its health, and what the
+    /// other replicas show.
+    pub(crate) fn unready(&self) -> Vec<String> {
+        let mut why = Vec::new();
+        if !self.live().checks.is_complete() {
+            why.push("not every endpoint was checked yet".to_owned());
+        }
+        why.extend(self.control.unfit());
+        why
     }
 
     fn live(&self) -> MutexGuard<'_, Live> {

@@ -4,6 +4,7 @@
 //! are problem details (RFC 9457) like everywhere else.
 
 mod endpoints;
+mod entrance;
 mod facts;
 mod guard;
 mod mint;
@@ -22,6 +23,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post, put};
 use tower_affinity::record::Recorder;
 
+pub(crate) use self::entrance::Entrance;
 pub use self::token::{AdminToken, TokenError};
 use crate::control::Control;
 
@@ -40,8 +42,8 @@ pub struct AdminOptions {
     pub recorder: Recorder,
     /// Renders all metrics as text.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// Whether the data plane takes traffic.
-    pub ready: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// What stands against sending traffic to the data plane, for people; nothing if it is ready.
+    pub unready: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
 }
 
 impl std::fmt::Debug for AdminOptions {

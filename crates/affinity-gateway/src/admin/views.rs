@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use serde::Serialize;
 use tower_affinity::core::{AbortPolicy, Group, GroupName, Rollout, State as Life};
 
@@ -214,11 +214,17 @@ pub(super) async fn live() -> &'static str {
 }
 
 pub(super) async fn ready(State(options): State<AdminOptions>) -> Response {
-    if (options.ready)() {
-        "ok\n".into_response()
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
+    let why = (options.unready)();
+    if why.is_empty() {
+        return "ok\n".into_response();
     }
+    unready(&why)
+}
+
+/// That no traffic is to be sent here, with a line for each reason.
+pub(super) fn unready(why: &[String]) -> Response {
+    let text = format!("{}\n", why.join("\n"));
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1")], text).into_response()
 }
 
 fn find<'a>(rollout: &'a Rollout, name: &str) -> Result<&'a Group, Problem> {

@@ -149,6 +149,22 @@ impl Control {
         fit.unwrap_or_else(|| !member.reached().now)
     }
 
+    /// Why this replica may not serve, for people; nothing if it may.
+    pub(crate) fn unfit(&self) -> Vec<String> {
+        if self.is_fit() {
+            return Vec::new();
+        }
+        let problems = self.problems().into_iter();
+        let why: Vec<_> = problems
+            .filter(|problem| problem.unready)
+            .map(|problem| problem.kind.to_string())
+            .collect();
+        match why.is_empty() {
+            true => vec!["the other replicas were not heard yet".to_owned()],
+            false => why,
+        }
+    }
+
     /// Ready whenever the other replicas were heard.
     pub(crate) fn hears(&self) -> watch::Receiver<()> {
         self.0.peers.told.subscribe()

@@ -52,7 +52,14 @@ impl Run {
 
     async fn serve(self, settings: Settings) -> Result<(), Failure> {
         let mut signals = Signals::listen()?;
-        let mut gateway = Gateway::start(settings).await?;
+        let mut gateway = tokio::select! {
+            started = Gateway::start(settings) => started?,
+            // it may wait for ever for the state that it shares
+            signal = signals.next() => {
+                tracing::info!(signal, "ended before it had a state");
+                return Ok(());
+            }
+        };
         let revision = gateway.control().rollouts().current().revision().0;
         let (address, admin) = (gateway.address(), gateway.admin());
         gateway.watch(self.config);
