@@ -14,6 +14,7 @@ mod testers;
 mod drained;
 mod edits;
 mod facts;
+mod fleet;
 mod joining;
 mod keys;
 mod live;

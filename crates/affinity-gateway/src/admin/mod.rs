@@ -11,6 +11,7 @@ mod mint;
 mod pins;
 mod preview;
 mod problem;
+mod replicas;
 mod token;
 mod verbs;
 mod views;
@@ -68,6 +69,8 @@ pub fn router(options: AdminOptions) -> Router {
         .route("/v1/groups/{group}/{verb}", post(verbs::group))
         .route("/v1/facts", get(facts::all))
         .route("/v1/facts/{group}", delete(facts::forget))
+        .route("/v1/replicas", get(replicas::all))
+        .route("/v1/replicas/{replica}", delete(replicas::forget))
         .route("/v1/pins/mint", post(mint::mint))
         .route("/v1/pins/inspect", post(pins::inspect))
         .layer(from_fn_with_state(guard.clone(), guard::check))

@@ -11,6 +11,7 @@ use tower_affinity::wire::PathPattern;
 
 use super::AdminOptions;
 use super::problem::Problem;
+use super::views::live_sessions;
 use crate::control::{Fate, Leaving, Preview};
 
 /// Whether a changing call is to change something.
@@ -139,7 +140,7 @@ fn group(options: &AdminOptions, name: &GroupName, preview: &Preview) -> GroupPr
         name: name.to_string(),
         before: before.map(|group| Side::of(&preview.before, group)),
         after: after.map(|group| Side::of(&preview.after, group)),
-        live_sessions: options.recorder.live_sessions(name, preview.at),
+        live_sessions: before.map_or(0, |group| live_sessions(options, group.id())),
         in_flight,
         max_in_flight,
         free: max_in_flight.map(|limit| limit.saturating_sub(in_flight)),

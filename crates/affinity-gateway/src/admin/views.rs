@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use serde::Serialize;
-use tower_affinity::core::{AbortPolicy, Group, GroupName, Rollout, State as Life};
+use tower_affinity::core::{AbortPolicy, Group, GroupId, GroupName, Rollout, State as Life};
 
 use super::AdminOptions;
 use super::problem::Problem;
@@ -58,7 +58,8 @@ pub(super) struct GroupView {
 pub(super) struct GroupDetails {
     #[serde(flatten)]
     group: GroupView,
-    /// Sessions that returned their pin within the idle lifetime, to 5 %.
+    /// Sessions that returned their pin within the idle lifetime, to 5 %; each counts once, at
+    /// however many replicas it was seen.
     live_sessions: u64,
 }
 
@@ -162,11 +163,18 @@ pub(super) async fn group(
 ) -> Result<Json<GroupDetails>, Problem> {
     let rollout = options.control.rollouts().current();
     let group = find(&rollout, &name)?;
-    let now = options.control.now();
     Ok(Json(GroupDetails {
-        live_sessions: options.recorder.live_sessions(group.name(), now),
+        live_sessions: live_sessions(&options, group.id()),
         group: GroupView::of(&options.control, &rollout, group),
     }))
+}
+
+/// The union of what this replica sees now and what the others said last.
+pub(super) fn live_sessions(options: &AdminOptions, id: &GroupId) -> u64 {
+    let control = &options.control;
+    let mut live = options.recorder.live_sketch(id.name(), control.now());
+    live.merge(&control.fleet().live(id, control.lifetimes().idle()));
+    live.count().round() as u64
 }
 
 /// 200 if the group is drained, else 409 with what is left.

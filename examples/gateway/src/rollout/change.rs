@@ -24,7 +24,11 @@ impl Verb {
     /// The change that the verb asks for; `None` if it only looks.
     pub(super) fn change(&self) -> Result<Option<Change>, Failure> {
         Ok(Some(match self {
-            Self::Show | Self::Wait(_) | Self::Facts(_) => return Ok(None),
+            Self::Show
+            | Self::Wait(_)
+            | Self::Facts(_)
+            | Self::Replicas
+            | Self::ForgetReplica(_) => return Ok(None),
             Self::Register(register) => register.change(),
             Self::Weights(weights) => weights.change()?,
             Self::Promote(named) => named.change("promote"),

@@ -3,13 +3,14 @@
 //! `verb` holds the arguments, `change` what they ask of the admin side, `view` what it answers,
 //! `show`, `told` and `preview` how people read that, and `wait` asks until a group is drained.
 //! Of several replicas, `held` says whether all have a change, `each` what each of them answered,
-//! and `facts` which aborts only one has.
+//! `facts` which aborts only one has, and `replicas` who they are.
 
 mod change;
 mod each;
 mod facts;
 mod held;
 mod preview;
+mod replicas;
 mod show;
 mod told;
 mod verb;
@@ -50,6 +51,8 @@ impl Rollout {
             (_, Some(change)) => return self.change(&change),
             (Verb::Wait(wait), None) => wait.run(&self.admin, self.json)?,
             (Verb::Facts(facts), None) => self.look(&facts.call(), |view| facts.told(view))?,
+            (Verb::Replicas, None) => self.look(&Call::get("/v1/replicas"), replicas::table)?,
+            (Verb::ForgetReplica(gone), None) => self.look(&gone.call(), |view| gone.told(view))?,
             (_, None) => self.look(&Call::get("/v1/rollout"), show::table)?,
         };
         Ok(say(&text)?)

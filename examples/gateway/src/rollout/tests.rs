@@ -4,7 +4,7 @@
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::{Rollout, held::Held, preview, show, told, verb::Verb, view::RolloutView};
+use super::{Rollout, held::Held, preview, replicas, show, told, verb::Verb, view::RolloutView};
 use crate::exit::{Exit, Failure};
 
 #[derive(Debug, Parser)]
@@ -310,6 +310,47 @@ fn facts_are_asked_for_and_dropped() {
         assert_eq!(facts.call().to_string(), expected);
     }
     assert!(parse("facts drop").is_err());
+}
+
+#[test]
+fn a_replica_that_is_gone_is_forgotten_by_name() {
+    let Verb::ForgetReplica(gone) = parse("forget-replica 00ff12ab").unwrap().verb else {
+        panic!("another verb");
+    };
+    assert_eq!(gone.call().to_string(), "DELETE /v1/replicas/00ff12ab {}");
+    for line in [
+        "forget-replica",
+        "forget-replica ..",
+        "forget-replica a/b",
+        "replicas a",
+    ] {
+        assert_eq!(parse(line).expect_err(line).exit_code(), 2);
+    }
+}
+
+#[test]
+fn replicas_are_told_with_their_clocks_and_what_is_wrong() {
+    let view = json!({
+        "asked": "00aa", "now": 100,
+        "problems": [{ "what": "the configuration is not that of 00bb", "unready": false }],
+        "replicas": [
+            {
+                "name": "00aa", "state": "alive", "revision": 42, "at": 96, "signing": "2026-11",
+                "admin": "http://10.0.1.1:9090",
+            },
+            { "name": "00bb", "state": "silent", "revision": 41, "at": 103, "signing": "2026-08" },
+            { "name": "00cc", "state": "unreadable" },
+        ],
+    });
+    assert_eq!(
+        replicas::table(&serde_json::from_value(view).unwrap()),
+        "\
+REPLICA  STATE       REVISION  KEY      CLOCK     ADMIN                 NOTES
+00aa     alive       42        2026-11  4s ago    http://10.0.1.1:9090  asked
+00bb     silent      41        2026-08  3s ahead  -
+00cc     unreadable  -         -        -         -
+00aa: the configuration is not that of 00bb"
+    );
 }
 
 #[test]

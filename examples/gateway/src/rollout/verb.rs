@@ -33,6 +33,10 @@ pub(super) enum Verb {
     Unlock(Seen),
     /// Print the aborts that the asked replica obeys and the others may not know of, or drop one
     Facts(Facts),
+    /// Print the replicas that share the rollout, and what is wrong with the asked one
+    Replicas,
+    /// End the wait for a replica that is gone for good, as `replicas` names it
+    ForgetReplica(Gone),
 }
 
 /// The state on which a change was decided, and whether it is to be made.
@@ -132,6 +136,13 @@ pub(super) struct Dropped {
 }
 
 #[derive(Args, Debug)]
+pub(super) struct Gone {
+    /// The replica's name
+    #[arg(value_name = "REPLICA", value_parser = replica)]
+    pub(super) replica: String,
+}
+
+#[derive(Args, Debug)]
 pub(super) struct Wait {
     /// The group's name
     #[arg(value_name = "GROUP")]
@@ -196,4 +207,16 @@ fn weight(text: &str) -> Result<Weight, tower_affinity::core::InvalidWeight> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
     Weight::new(number.unwrap_or(u64::MAX))
+}
+
+#[derive(Debug, Error)]
+#[error("accepted: a name as `gateway rollout replicas` prints it")]
+pub(super) struct InvalidReplica;
+
+/// It becomes a part of a path.
+fn replica(text: &str) -> Result<String, InvalidReplica> {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    let named = text.bytes().any(|b| b.is_ascii_alphanumeric());
+    let valid = named && text.len() <= 128 && text.bytes().all(inner);
+    valid.then(|| text.to_owned()).ok_or(InvalidReplica)
 }

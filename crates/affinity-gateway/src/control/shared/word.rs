@@ -49,7 +49,6 @@ impl Member {
     }
 
     /// Ends the wait for a replica that is gone; `false` if there is none of that name.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the admin side will call it"))]
     pub(crate) async fn forget(&self, replica: &str) -> Result<bool, SharedTrouble> {
         let known = self.shared.ask(|engine| engine.forget(replica)).await?;
         let announced = self.shared.ask(|engine| engine.records()).await?;
