@@ -141,4 +141,12 @@ pub(crate) const TABLE: &[Row] = &[
         others: Others::Any,
         never: &[],
     },
+    Row {
+        krate: "affinity-etcd-tests",
+        ours: &[],
+        backends: &[],
+        ours_in_tests: &[FACADE, GATEWAY, TESTING, "affinity-tests"],
+        others: Others::Any,
+        never: &[],
+    },
 ];

@@ -28,6 +28,8 @@ pub struct Config {
     pub sections: String,
     /// The name of the state file.
     pub state: String,
+    /// Where an etcd is that several gateways share.
+    pub etcd: Option<String>,
 }
 
 /// One group's block.
@@ -68,6 +70,7 @@ impl Config {
             pin: String::new(),
             sections: String::new(),
             state: "gateway-state.json".to_owned(),
+            etcd: None,
         }
     }
 
@@ -84,6 +87,8 @@ impl Config {
     /// The file's text.
     #[must_use]
     pub fn text(&self) -> String {
+        let etcd = self.etcd.as_ref();
+        let etcd = etcd.map(|at| format!("etcd = [\"{at}\"]\n"));
         let mut text = format!(
             "service = \"{}\"\n\
              [listen]\n\
@@ -94,8 +99,14 @@ impl Config {
              {}\n\
              [state]\n\
              file = \"{}\"\n\
-             {}\n",
-            self.service, self.address, self.admin, self.pin, self.state, self.sections,
+             {}{}\n",
+            self.service,
+            self.address,
+            self.admin,
+            self.pin,
+            self.state,
+            etcd.unwrap_or_default(),
+            self.sections,
         );
         for group in &self.groups {
             let endpoints: Vec<_> = group

@@ -64,6 +64,18 @@ impl History {
         self.0.entries.lock().unwrap().clone()
     }
 
+    /// How many answers there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.entries.lock().unwrap().len()
+    }
+
+    /// Whether nobody was answered yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The answers of each client, in the order in which they were sent.
     #[must_use]
     pub fn by_client(&self) -> BTreeMap<u64, Vec<Entry>> {

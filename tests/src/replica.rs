@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use affinity_gateway::Gateway;
 use affinity_gateway::config::Settings;
+use affinity_gateway::{Gateway, StartError};
 use tower_affinity::SystemClock;
 use tower_affinity::core::Engine;
 
@@ -40,10 +40,24 @@ impl Replica {
     ///
     /// If the configuration is wrong, or the gateway does not start.
     pub async fn named(dir: &Scratch, config: &Config, name: &str) -> Self {
+        Self::started(dir, config, name, Gateway::start).await
+    }
+
+    /// As [`Replica::named`], for a gateway that is started in another way.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is wrong, or the gateway does not start.
+    pub async fn started(
+        dir: &Scratch,
+        config: &Config,
+        name: &str,
+        start: impl AsyncFnOnce(Settings) -> Result<Gateway, StartError>,
+    ) -> Self {
         let file = config.write(dir, name);
         let settings = load(&file);
         let token = settings.listen.admin_token_file.clone();
-        let gateway = Gateway::start(settings).await;
+        let gateway = start(settings).await;
         let gateway = gateway.unwrap_or_else(|e| panic!("the gateway does not start: {e}"));
         let admin = Admin::new(gateway.admin(), &token);
         Self {
@@ -59,18 +73,9 @@ impl Replica {
     ///
     /// If the configuration is wrong, or the gateway does not start.
     pub async fn join(dir: &Scratch, config: &Config, name: &str, engine: Arc<dyn Engine>) -> Self {
-        let file = config.write(dir, name);
-        let settings = load(&file);
-        let token = settings.listen.admin_token_file.clone();
         let clock = Arc::new(SystemClock::new());
-        let gateway = Gateway::start_with_engine(settings, clock, engine).await;
-        let gateway = gateway.unwrap_or_else(|e| panic!("the gateway does not start: {e}"));
-        let admin = Admin::new(gateway.admin(), &token);
-        Self {
-            gateway,
-            admin,
-            file,
-        }
+        let start = async |settings| Gateway::start_with_engine(settings, clock, engine).await;
+        Self::started(dir, config, name, start).await
     }
 
     /// Where clients are served.

@@ -142,6 +142,7 @@ fn config(a: &Recorder, b: &Recorder) -> Config {
         pin: String::new(),
         sections: String::new(),
         state: "gateway-state.json".to_owned(),
+        etcd: None,
         service: "checkout".to_owned(),
     }
 }
