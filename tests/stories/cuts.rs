@@ -107,3 +107,84 @@ async fn open_streams_of_an_aborted_group_end_evenly_and_those_of_others_go_on()
     })
     .await;
 }
+
+/// A WebSocket of a session, after its first message.
+async fn socket(to: SocketAddr, cookie: &str, group: &str) -> Raw {
+    let mut raw = Raw::connect(to).await;
+    raw.write(format!(
+        "GET /ws HTTP/1.1\r\nHost: a\r\nCookie: {cookie}\r\nConnection: Upgrade\r\n\
+         Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    ))
+    .await;
+    raw.read_to("101 ").await;
+    raw.read_to(group).await;
+    raw
+}
+
+/// How many of the times lie in each of the seconds.
+fn per_second(times: &[Duration], seconds: u64) -> Vec<usize> {
+    let counts = (0..seconds).map(|second| {
+        let within = times.iter().filter(|time| time.as_secs() == second);
+        within.count()
+    });
+    counts.collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_cuts_are_spread_so_that_the_clients_come_back_one_after_another() {
+    const STREAMS: usize = 200;
+    const SECONDS: u64 = 10;
+    const EACH: usize = STREAMS / SECONDS as usize;
+    let fleet = Fleet::start(&[OLD, NEW], 2).await;
+    let dir = Scratch::new();
+    let mut config = Config::new(&fleet, &[(OLD, 0), (NEW, 1)]);
+    config.sections = format!("[rollback]\nstreams = \"{SECONDS}s\"\n");
+    let replica = Replica::start(&dir, &config).await;
+    let (history, to) = (History::default(), replica.address());
+    let mut open = Vec::new();
+    for number in 0..STREAMS as u64 {
+        let mut client = Client::new(number, &history);
+        client.get(to, "/").await;
+        let cookie = client.jar.header().expect("a session has a cookie");
+        let raw = match number % 2 {
+            0 => events(to, &cookie).await,
+            _ => socket(to, &cookie, NEW).await,
+        };
+        open.push((raw, cookie));
+    }
+    replica
+        .admin
+        .verb(NEW, "abort", &json!({}))
+        .await
+        .accepted();
+    let aborted = Instant::now();
+    let ends = open.into_iter().map(|(raw, cookie)| {
+        tokio::spawn(async move {
+            raw.read_all().await;
+            let cut = aborted.elapsed();
+            let back = events(to, &cookie).await;
+            (cut, aborted.elapsed(), back)
+        })
+    });
+    let ends = timeout(BOUND, futures_util::future::join_all(ends)).await;
+    let ends = ends.expect("all end in time").into_iter();
+    let ends: Vec<_> = ends.map(|end| end.expect("a client comes back")).collect();
+    let cuts: Vec<_> = ends.iter().map(|(cut, _, _)| *cut).collect();
+    let returns: Vec<_> = ends.iter().map(|(_, back, _)| *back).collect();
+    let (cuts, returns) = (per_second(&cuts, SECONDS), per_second(&returns, SECONDS));
+    println!("cut in each second {cuts:?}, back in each second {returns:?}");
+    // a tenth more or less, and what a busy machine pushes over the border of a second
+    let even = EACH * 8 / 10..=EACH * 12 / 10;
+    assert!(cuts.iter().all(|count| even.contains(count)), "{cuts:?}");
+    assert!(
+        returns.iter().all(|count| *count <= 2 * EACH),
+        "{returns:?}"
+    );
+    let samples = replica.admin.samples().await;
+    let counted = [("group", NEW), ("cause", "aborted")];
+    assert_eq!(
+        samples.sum("affinity_streams_cut_total", &counted),
+        STREAMS as f64
+    );
+}

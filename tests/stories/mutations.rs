@@ -1,5 +1,6 @@
 //! Configuration files that are wrong in ways nobody thought of, fed to a gateway under traffic.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,19 +37,7 @@ async fn mutated_files_apply_nothing_invalid_and_disturb_no_session() {
                 local_idle_timeout = \"10m\"\ncookie = { secure = true, same_site = \"lax\" }"
         .to_owned();
     let replica = Replica::start(&dir, &file).await;
-    let (history, address) = (History::default(), replica.address());
-
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut sessions = JoinSet::new();
-    for number in 0..8 {
-        let (mut client, stop) = (Client::new(number, &history), Arc::clone(&stop));
-        sessions.spawn(async move {
-            while !stop.load(Ordering::Relaxed) {
-                client.get(address, "/step").await;
-                tokio::task::yield_now().await;
-            }
-        });
-    }
+    let sessions = Sessions::begin(replica.address());
     // the feeder blocks: it parses, and writes state files
     let (text, path, gateway) = (file.text(), replica.file.clone(), replica.gateway);
     let feeder = tokio::task::spawn_blocking(move || {
@@ -64,10 +53,7 @@ async fn mutated_files_apply_nothing_invalid_and_disturb_no_session() {
         (gateway, tally)
     });
     let (gateway, tally) = feeder.await.expect("nothing panics");
-    stop.store(true, Ordering::Relaxed);
-    while let Some(session) = sessions.join_next().await {
-        session.expect("a session finishes");
-    }
+    let history = sessions.end().await;
 
     assert!(
         tally.refused > FILES / 3,
@@ -85,46 +71,92 @@ async fn mutated_files_apply_nothing_invalid_and_disturb_no_session() {
         tally.applied
     );
     assert_eq!(gateway.control().rollouts().current().groups().len(), 2);
-    let clients = history.by_client();
-    assert_eq!(clients.len(), 8);
-    for (client, entries) in clients {
-        assert!(
-            entries.len() > 50,
-            "client {client} sent only {}",
-            entries.len()
-        );
-        let odd = entries
-            .iter()
-            .find(|e| e.status != 200 || e.group != entries[0].group);
-        assert!(odd.is_none(), "client {client} was disturbed: {odd:?}");
-    }
+    assert_undisturbed(&history, 50);
     history.balances(fleet.ledger());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_cut_at_any_byte_applies_nothing_or_a_whole_configuration() {
     let fleet = Fleet::start(&[OLD, NEW], 1).await;
     let dir = Scratch::new();
     let file = Config::new(&fleet, &[(OLD, 50), (NEW, 50)]);
     let replica = Replica::start(&dir, &file).await;
-    let text = file.text();
-    let good = load(&replica.file);
-    let mut tally = Tally {
-        good,
-        loud: 0,
-        refused: 0,
-        applied: 0,
-    };
-    for at in 0..text.len() {
-        tally.feed(&replica.gateway, &replica.file, &text[..at], at as u64);
-    }
-    let whole = replica.gateway.control().rollouts().current();
+    let sessions = Sessions::begin(replica.address());
+    let (text, path, gateway) = (file.text(), replica.file.clone(), replica.gateway);
+    let pieces = text.len() as u64;
+    let feeder = tokio::task::spawn_blocking(move || {
+        let mut tally = Tally {
+            good: load(&path),
+            loud: 0,
+            refused: 0,
+            applied: 0,
+        };
+        for at in 0..text.len() {
+            tally.feed(&gateway, &path, &text[..at], at as u64);
+        }
+        (gateway, tally)
+    });
+    let (gateway, tally) = feeder.await.expect("nothing panics");
+    let history = sessions.end().await;
+    let whole = gateway.control().rollouts().current();
     assert_eq!(whole.groups().len(), 2);
     assert!(
-        tally.refused > text.len() as u64 / 2,
+        tally.refused > pieces / 2,
         "only {} were refused",
         tally.refused
     );
+    assert_undisturbed(&history, 1);
+    history.balances(fleet.ledger());
+}
+
+/// Sessions that go on until they are told to end.
+struct Sessions {
+    history: History,
+    stop: Arc<AtomicBool>,
+    running: JoinSet<()>,
+}
+
+impl Sessions {
+    fn begin(address: SocketAddr) -> Self {
+        let (history, stop) = (History::default(), Arc::new(AtomicBool::new(false)));
+        let mut running = JoinSet::new();
+        for number in 0..8 {
+            let (mut client, stop) = (Client::new(number, &history), Arc::clone(&stop));
+            running.spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    client.get(address, "/step").await;
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        Self {
+            history,
+            stop,
+            running,
+        }
+    }
+
+    async fn end(mut self) -> History {
+        self.stop.store(true, Ordering::Relaxed);
+        while let Some(session) = self.running.join_next().await {
+            session.expect("a session finishes");
+        }
+        self.history
+    }
+}
+
+/// Each session was served all the time, by one group, and more than `few` times.
+fn assert_undisturbed(history: &History, few: usize) {
+    let clients = history.by_client();
+    assert_eq!(clients.len(), 8);
+    for (client, entries) in clients {
+        let sent = entries.len();
+        assert!(sent > few, "client {client} sent only {sent}");
+        let odd = entries
+            .iter()
+            .find(|e| e.status != 200 || e.group != entries[0].group);
+        assert!(odd.is_none(), "client {client} was disturbed: {odd:?}");
+    }
 }
 
 struct Tally {
