@@ -49,10 +49,10 @@ simulate-10m:
     ulimit -t 10
     time gateway simulate --config gateway.toml --plan ten-million.toml
 
-# Play 10,000 seeds of the simulator that nobody has seen before, and all faults over real sockets; the
-# last part needs an etcd on PATH.
+# All faults over real sockets (needs an etcd), then 10,000 seeds of the simulator that nobody has seen.
 faults seeds="10000" from=`date +%s`:
-    AFFINITY_REQUIRE_SERVICES=1 cargo test --release -p affinity-tests -p affinity-etcd-tests
+    AFFINITY_REQUIRE_SERVICES=1 cargo test --release -p affinity-etcd-tests -- --nocapture
+    cargo test --release -p affinity-tests --test end_to_end -- sessions:: cuts:: mutations:: --nocapture
     SIM_SEEDS={{seeds}} SIM_FROM={{from}} cargo test --release -p tower-affinity-testing --test simulator invariants -- --nocapture
 
 # Play the same seeds with and without optimisation: every event has to be the same.
