@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::{DocumentError, GroupName, Rollout, ServiceName};
@@ -36,6 +37,9 @@ pub enum SharedError {
     /// It is not JSON of the expected form.
     #[error("the shared document cannot be read")]
     Form(#[source] serde_json::Error),
+    /// It is not what was written.
+    #[error("the shared document was changed by another hand or is damaged")]
+    Damaged,
     /// A later release has written it.
     #[error("the shared document has version {0}; this release reads version {VERSION}")]
     Version(u64),
@@ -47,9 +51,16 @@ pub enum SharedError {
     Rollout(#[source] DocumentError),
 }
 
+/// What is stored: a state with the checksum of its text.
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    version: u64,
+    sha256: String,
+    state: Value,
+}
+
 #[derive(Serialize, Deserialize)]
 struct SharedDocument {
-    version: u64,
     service: String,
     write: u64,
     rollout: Value,
@@ -62,7 +73,6 @@ impl SharedState {
     pub fn to_document(&self, service: &ServiceName) -> String {
         let endpoints = self.endpoints.iter();
         let document = SharedDocument {
-            version: VERSION,
             service: service.to_string(),
             write: self.write,
             rollout: self.rollout.to_document(),
@@ -71,7 +81,13 @@ impl SharedState {
                 .collect(),
         };
         // every key of its maps is a string, so nothing in it can fail
-        serde_json::to_string(&document).unwrap_or_default()
+        let state = serde_json::to_value(document).unwrap_or_default();
+        let envelope = Envelope {
+            version: VERSION,
+            sha256: checksum(&state),
+            state,
+        };
+        serde_json::to_string(&envelope).unwrap_or_default()
     }
 
     /// Reads a text that an engine has kept for `service`.
@@ -89,7 +105,12 @@ impl SharedState {
         {
             return Err(SharedError::Version(version));
         }
-        let document = SharedDocument::deserialize(value).map_err(SharedError::Form)?;
+        let Envelope { sha256, state, .. } =
+            Envelope::deserialize(value).map_err(SharedError::Form)?;
+        if sha256 != checksum(&state) {
+            return Err(SharedError::Damaged);
+        }
+        let document = SharedDocument::deserialize(state).map_err(SharedError::Form)?;
         if document.service != service.as_str() {
             let said = document.service.chars().take(64).collect();
             return Err(SharedError::Service(said));
@@ -106,4 +127,10 @@ impl SharedState {
             write: document.write,
         })
     }
+}
+
+/// Of the state's text with sorted keys, so that white space has no say.
+fn checksum(state: &Value) -> String {
+    let digest = Sha256::digest(state.to_string());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

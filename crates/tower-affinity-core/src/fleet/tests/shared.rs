@@ -46,6 +46,18 @@ fn what_is_not_ours_is_refused_with_its_reason() {
         SharedError::Size(2_000_000)
     ));
     assert!(matches!(read("{\"version\":1}"), SharedError::Form(_)));
-    let empty = read(&text.replace("\"stable\":\"A\"", "\"stable\":\"Z\""));
-    assert!(matches!(empty, SharedError::Rollout(_)), "{empty}");
+    let edited = read(&text.replace("\"stable\":\"A\"", "\"stable\":\"B\""));
+    assert!(matches!(edited, SharedError::Damaged), "{edited}");
+}
+
+#[test]
+fn a_document_that_is_changed_at_any_byte_is_refused() {
+    let text = state().to_document(&service("checkout")).into_bytes();
+    for at in 0..text.len() {
+        let mut changed = text.clone();
+        changed[at] ^= 1;
+        let changed = String::from_utf8(changed).expect("it was ASCII and is");
+        let read = SharedState::from_document(&changed, &service("checkout"));
+        assert!(read.is_err(), "changed at {at}: {changed}");
+    }
 }
