@@ -31,8 +31,9 @@ pub use decide::{
 };
 pub use fleet::{
     Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fact, Fleet,
-    GroupRecord, Left, MAX_ADMIN, Problem, ProblemKind, RecordError, Replaced, ReplicaRecord,
-    SharedError, SharedState, Sketch, Standing, Stored, Version, obeyed,
+    GroupRecord, Left, MAX_ADMIN, Meeting, Problem, ProblemKind, RecordError, Replaced,
+    ReplicaRecord, SharedError, SharedState, Sketch, Standing, Stored, Version, contribution, meet,
+    obeyed,
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{

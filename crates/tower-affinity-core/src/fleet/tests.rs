@@ -10,6 +10,7 @@ mod checks;
 mod document;
 mod drained;
 mod facts;
+mod meeting;
 mod shared;
 mod sketch;
 mod world;

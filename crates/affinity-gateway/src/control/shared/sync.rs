@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use tokio::task::spawn_blocking;
-use tower_affinity::core::{Replaced, SharedState, Standing, Stored, Version};
+use tower_affinity::core::{Meeting, Replaced, SharedState, Stored, Version, contribution, meet};
 
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
@@ -81,18 +81,15 @@ impl Member {
         let theirs = theirs.inspect_err(|_| {
             self.shared.rejected.fetch_add(1, Ordering::Relaxed);
         })?;
-        let (there, here) = (theirs.rollout.revision(), ours.revision());
-        if there > here {
-            live.kept.heard_of(theirs.endpoints);
-            self.control.accept(&mut live, theirs.rollout);
-            return Ok(Look::Taken);
-        }
-        if theirs.rollout == ours {
-            return Ok(Look::Same);
-        }
-        // two states of one number: ours was accepted before, so it becomes a greater one
-        let next = if there == here { here.next() } else { here };
-        Ok(Look::Lost(live.kept.shared_state(ours.raised(next))))
+        Ok(match meet(&ours, &theirs.rollout) {
+            Meeting::Same => Look::Same,
+            Meeting::Theirs => {
+                live.kept.heard_of(theirs.endpoints);
+                self.control.accept(&mut live, theirs.rollout);
+                Look::Taken
+            }
+            Meeting::Ours(ours) => Look::Lost(live.kept.shared_state(ours)),
+        })
     }
 
     /// What only this replica knows goes into the shared state, one change each.
@@ -115,15 +112,13 @@ impl Member {
         self.control.settle_facts(&mut live);
         let ours = live.kept.rollout.clone();
         let change = self.control.change_of(&live, &ours, self.control.now());
-        let mut facts = live.kept.facts.iter();
-        let next = facts
-            .find(|fact| fact.standing(&ours) == Standing::Merges)
-            .map(|fact| fact.merged(&ours, change))
-            .or_else(|| live.kept.with_new_groups(&ours, change))
-            .or_else(|| {
-                let greatest = self.control.rollouts().greatest();
-                (greatest > ours.revision()).then(|| ours.raised(greatest))
-            })?;
+        let next = contribution(
+            &ours,
+            &live.kept.facts,
+            || live.kept.with_new_groups(&ours, change),
+            self.control.rollouts().greatest(),
+            change,
+        )?;
         Some(live.kept.shared_state(next))
     }
 
