@@ -40,15 +40,15 @@ async fn abort_takes_the_stable_group_or_the_named_one() {
     assert_eq!(stage.get(&mut client).await.group(), Some(OLD));
     assert_eq!(stage.drawn().await, OLD);
 
-    let again = stage
-        .admin()
-        .verb(NEW, "abort", &json!({ "to": LATER }))
-        .await;
-    assert_eq!(
-        again.revision(),
-        revision,
-        "repeated, it is the same answer"
-    );
+    for again in [json!({}), json!({ "to": OLD })] {
+        let again = stage.admin().verb(NEW, "abort", &again).await;
+        let same = "repeated, it is the same answer";
+        assert_eq!(again.revision(), revision, "{same}");
+    }
+    let refused = to(LATER).await;
+    let (_, why) = refused.problem(StatusCode::CONFLICT);
+    assert!(why.contains("never changes") && why.contains(OLD), "{why}");
+    assert_eq!(refused.json()["can_be_forced"], false);
     assert_eq!(
         stage.admin().group(NEW).await["abort"]["target"],
         OLD,

@@ -27,8 +27,9 @@ impl Rollout {
     ///
     /// # Errors
     ///
-    /// If the group is unknown or retired, if no target can take its sessions, or if the deadline
-    /// of `stay` is later than any session lives.
+    /// If the group is unknown or retired, if no target can take its sessions, if it is aborted
+    /// with another target than the one that is named, or if the deadline of `stay` is later than
+    /// any session lives.
     pub fn abort(
         &self,
         name: &GroupName,
@@ -48,7 +49,7 @@ impl Rollout {
                     needs: "staged, active or draining",
                 });
             }
-            State::Aborted(abort) => return Ok(self.abort_again(group, abort, request, change)),
+            State::Aborted(abort) => return self.abort_again(group, abort, request, change),
             State::Staged | State::Active | State::Draining { .. } => {}
         }
         let abort = Abort {
@@ -160,8 +161,15 @@ impl Rollout {
         abort: &Abort,
         request: &AbortRequest,
         change: Change,
-    ) -> Self {
-        match request.policy {
+    ) -> Result<Self, Refusal> {
+        let target = abort.target.name();
+        if request.to.as_ref().is_some_and(|to| to != target) {
+            return Err(Refusal::TargetKept {
+                group: group.name().clone(),
+                target: target.clone(),
+            });
+        }
+        Ok(match request.policy {
             Some(policy) if policy != abort.policy => {
                 let mut next = self.next(change);
                 if let Some(group) = next.groups.iter_mut().find(|other| other.id == group.id) {
@@ -173,7 +181,7 @@ impl Rollout {
                 next
             }
             _ => self.clone(),
-        }
+        })
     }
 }
 

@@ -106,6 +106,17 @@ pub enum Refusal {
         /// The groups that could take them.
         possible: Vec<GroupName>,
     },
+    /// The group is aborted already, with another target.
+    #[error(
+        "{group} is aborted and its sessions go to {target}: the target of an abort never changes; \
+         repeat it without a target"
+    )]
+    TargetKept {
+        /// The aborted group.
+        group: GroupName,
+        /// Where its sessions go.
+        target: GroupName,
+    },
     /// The deadline of `stay` is later than any pin lives.
     #[error("the deadline is {within_secs}s away; a session lives at most {max_age_secs}s")]
     Deadline {

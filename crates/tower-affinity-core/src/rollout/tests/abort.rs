@@ -288,10 +288,26 @@ fn an_only_group_cannot_be_aborted() {
 fn a_second_abort_is_the_same_answer() {
     let once = abort(&town(), "B").unwrap();
     assert_eq!(abort(&once, "B").unwrap(), once);
-    let named = abort_with(&once, "B", &to("C"), &[]).unwrap();
-    assert_eq!(named, once, "the target never changes");
+    let named = abort_with(&once, "B", &to("A"), &[]).unwrap();
+    assert_eq!(named, once);
     let same = abort_with(&once, "B", &with(AbortPolicy::Move), &["A", "C"]).unwrap();
     assert_eq!(same, once, "it needs no ready target");
+}
+
+#[test]
+fn a_second_abort_with_another_target_is_refused() {
+    let once = abort(&town(), "B").unwrap();
+    let forced = AbortRequest {
+        force: true,
+        ..to("C")
+    };
+    let refusal = abort_with(&once, "B", &forced, &["A", "C"]).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "B is aborted and its sessions go to A: the target of an abort never changes; repeat it \
+         without a target"
+    );
+    assert!(!refusal.can_be_forced());
 }
 
 #[test]

@@ -86,6 +86,9 @@ impl Model {
                     Life::Aborted => {
                         let id = (*group, self.group(*group)?.generation);
                         let abort = &mut next.aborts.get_mut(&id)?.0;
+                        if to.is_some_and(|to| to != abort.target.0) {
+                            return None;
+                        }
                         abort.policy = policy.unwrap_or(abort.policy);
                     }
                     _ => next.abort(*group, self.target(*group, *to, *force, ready)?, policy),
