@@ -1,8 +1,6 @@
 //! The end of a run: the faults have stopped.
 
-use std::rc::Rc;
-
-use tower_affinity_core::{AbortPolicy, Cause, Kind, Said, Timestamp};
+use tower_affinity_core::{AbortPolicy, Cause, Kind, Said};
 
 use super::Violation;
 use super::flight::Flight;
@@ -27,10 +25,16 @@ impl World<'_> {
             self.replicas[replica].blind = None;
             self.replicas[replica].cut_until = 0;
             if self.source == Source::Engine {
+                // what one contributes, the others read
                 self.after(5_000, Event::Reread(replica));
+                self.after(8_000, Event::Reread(replica));
             }
         }
-        self.advance(10_000)?;
+        self.advance(6_000)?;
+        while self.any_dispute() {
+            self.look_at_disputes()?;
+        }
+        self.advance(4_000)?;
         self.settle_down()?;
         self.drain_all()
     }
@@ -76,6 +80,11 @@ impl World<'_> {
         {
             self.arrive(client, None);
         }
+    }
+
+    fn any_dispute(&self) -> bool {
+        let mut replicas = self.replicas.iter();
+        replicas.any(|replica| replica.held.iter().any(|held| held.claim.disputed))
     }
 
     fn stays_end(&self, id: Id) -> bool {
@@ -164,15 +173,7 @@ impl World<'_> {
     /// An order to whoever holds the rollout, which is known there at once.
     fn order(&mut self, order: &Order) -> Check {
         match self.source {
-            Source::Engine => {
-                let head = Rc::clone(&self.head);
-                let view = self.replicas[0].view();
-                let now = Timestamp::from_millis(self.now);
-                if let Some(next) = self.changed(&head, order, view, now, None)? {
-                    self.head = next;
-                }
-                Ok(())
-            }
+            Source::Engine => self.order_at(0, order),
             Source::Files => self.obey(0, order),
         }
     }

@@ -6,8 +6,9 @@
 //! another replica each time, in parallel, lose and reorder `Set-Cookie`s, come back with old pins,
 //! forge some, send several, and go away; testers who send overrides, of which some have ended or
 //! are forged; applications that end, release and acknowledge; an operator who changes the rollout. Snapshots of a shared
-//! engine come to the replicas late, twice, out of order or not at all; without an engine each
-//! replica has a file of its own and is told every order. Time is virtual, nothing is threaded, and
+//! engine come to the replicas late, twice, out of order or not at all; a replica that cannot reach
+//! it takes aborts as facts, and the engine is set back to backups. Without an engine each replica
+//! has a file of its own and is told every order. Time is virtual, nothing is threaded, and
 //! all that happens follows from the seed.
 //!
 //! **What is tested** is the core as it is ([`Parts`]): which of several pins counts, the rule, what

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tower_affinity_core::{
-    AbortPolicy, AbortRequest, Answer, Change, Chosen, Fault, GroupId, GroupName, Inputs,
-    Lifetimes, Outcome, Override, PinCodec, Readiness, Refusal, Rollout, SessionPin, Settled,
-    Timestamp, Weight, choose, decide, settle,
+    AbortPolicy, AbortRequest, Answer, Change, Chosen, Fact, Fault, GroupId, GroupName, Inputs,
+    Lifetimes, Meeting, Outcome, Override, PinCodec, Readiness, Refusal, Revision, Rollout,
+    SessionPin, Settled, Standing, Timestamp, Weight, choose, contribution, decide, meet, obeyed,
+    settle,
 };
 
 use super::names::name_of;
@@ -127,6 +128,32 @@ pub trait Parts: Sync {
     /// Whether a state that was delivered replaces a replica's own.
     fn supersedes(&self, new: &Rollout, own: &Rollout) -> bool {
         new.revision() > own.revision()
+    }
+
+    /// What a replica obeys, which knows aborts that the shared state does not.
+    fn obeyed(&self, shared: &Rollout, facts: &[Fact]) -> Rollout {
+        obeyed(shared, facts)
+    }
+
+    /// How an abort that only one replica knows stands to the shared state.
+    fn standing(&self, fact: &Fact, shared: &Rollout) -> Standing {
+        fact.standing(shared)
+    }
+
+    /// What becomes of the state of a replica and the shared one.
+    fn meet(&self, ours: &Rollout, theirs: &Rollout) -> Meeting {
+        meet(ours, theirs)
+    }
+
+    /// What a replica knows and the shared state does not.
+    fn contribution(
+        &self,
+        shared: &Rollout,
+        facts: &[Fact],
+        shown: Revision,
+        change: Change,
+    ) -> Option<Rollout> {
+        contribution(shared, facts, || None, shown, change)
     }
 
     /// Until when a group is not drained that every replica has known to drain since `all_know`.

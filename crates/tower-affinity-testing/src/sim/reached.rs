@@ -103,6 +103,26 @@ reached! {
     abort_under_a_lock,
     /// A state from before a restore that is delivered after it.
     restore_followed_by_a_late_delivery,
+    /// An abort that a replica takes while the engine is out of its reach.
+    abort_taken_as_a_fact,
+    /// Such an abort that goes into the shared state by itself.
+    fact_merged,
+    /// One that does so although another group was made stable meanwhile.
+    fact_merged_after_a_promote,
+    /// One whose group was changed in the shared state meanwhile.
+    fact_disputed,
+    /// A disputed one that a human confirms.
+    fact_confirmed,
+    /// A disputed one that a human drops.
+    fact_dropped,
+    /// One that is not obeyed since no group is left that could take the sessions.
+    fact_that_nobody_can_take,
+    /// One that comes after its group was restored.
+    restore_followed_by_a_late_fact,
+    /// A state that the engine has lost, written back by a replica.
+    lost_state_written_back,
+    /// Two states with one revision, of which a replica's becomes a greater one.
+    two_states_of_one_number,
     /// An override for one request.
     granted,
     /// A sticky override for a group that drains: it counts for one request.

@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tower_affinity_core::{GroupCodes, GroupName, PinCodec, Readiness, Ready, Rollout, Timestamp};
+use tower_affinity_core::{
+    Fact, GroupCodes, GroupName, PinCodec, Readiness, Ready, Rollout, Timestamp,
+};
 
-use super::model::Model;
+use super::model::{Claim, Model};
 use super::names::{GROUPS, Id, Millis, number_of};
 
 /// A state with the model's idea of it and the codes that resolve pins.
@@ -40,9 +42,23 @@ impl State {
     }
 }
 
+/// An abort that was accepted out of reach of the engine, with the model's idea of it.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) fact: Fact,
+    pub(super) claim: Claim,
+}
+
 #[derive(Debug)]
 pub(super) struct Replica {
+    /// What it obeys: the shared state with its own aborts over it.
     pub(super) state: Rc<State>,
+    /// The state that it has accepted last.
+    pub(super) shared: Rc<State>,
+    /// Aborts that only it knows, the earliest first.
+    pub(super) held: Vec<Held>,
+    /// The greatest revision of a pin that it has verified since its start.
+    pub(super) shown: u64,
     /// How far its clock is off, in milliseconds.
     pub(super) offset: i64,
     /// How far its machine's wall clock has been stepped since its start.

@@ -1,9 +1,9 @@
 //! The world of one run: replicas, clients, endpoints, and the one true time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
-use tower_affinity_core::{DrawSalt, PinCodec, Revision, Timestamp};
+use tower_affinity_core::{DrawSalt, PinCodec, Timestamp};
 
 use super::Violation;
 use super::client::Client;
@@ -50,6 +50,11 @@ pub(super) struct World<'p> {
     pub(super) source: Source,
     /// The engine's state.
     pub(super) head: Rc<State>,
+    /// Earlier ones, of which there are backups.
+    pub(super) backups: VecDeque<Rc<State>>,
+    /// The aborts in the engine's state, each with the revision from which on every replica whose
+    /// state is not older knows of it.
+    pub(super) promised: BTreeMap<Id, u64>,
     pub(super) replicas: Vec<Replica>,
     pub(super) clients: Vec<Client>,
     /// Which endpoints of each group are up.
@@ -93,6 +98,9 @@ impl<'p> World<'p> {
         let most = if dice.chance(250) { 300_000 } else { 150_000 };
         let replicas = (0..replicas).map(|_| Replica {
             state: Rc::clone(&state),
+            shared: Rc::clone(&state),
+            held: Vec::new(),
+            shown: 0,
             offset: i64::try_from(dice.within(0, 2 * most)).unwrap_or_default() - most as i64,
             stepped: 0,
             down: [None; GROUPS],
@@ -114,6 +122,8 @@ impl<'p> World<'p> {
             tickets: 0,
             source,
             head: state,
+            backups: VecDeque::new(),
+            promised: BTreeMap::new(),
             replicas,
             clients,
             endpoints,
@@ -167,18 +177,6 @@ impl<'p> World<'p> {
 
     pub(super) fn is_up(&self, group: usize) -> bool {
         self.endpoints[group].iter().any(|up| *up)
-    }
-
-    /// The same state under a greater revision: a pin has shown that there was one.
-    pub(super) fn raise(&mut self, replica: usize, revision: u64) {
-        let own = &self.replicas[replica].state;
-        if revision > own.rollout.revision().0 {
-            let mut model = own.model.clone();
-            model.revision = revision;
-            let raised = State::new(own.rollout.raised(Revision(revision)), model);
-            self.replicas[replica].state = raised;
-            self.trace.reached.revision_raised_by_a_pin += 1;
-        }
     }
 }
 

@@ -4,6 +4,7 @@ mod changes;
 mod choices;
 mod chosen;
 mod decisions;
+mod facts;
 
 use tower_affinity_testing::sim::{self, Parts, STEPS};
 
@@ -25,6 +26,7 @@ fn every_planted_bug_is_found() {
         .chain(changes::all())
         .chain(choices::all())
         .chain(chosen::all())
+        .chain(facts::all())
     {
         let (invariant, seed, step) = found(&*bug);
         println!("{name}: {invariant}, seed {seed}, step {step}");

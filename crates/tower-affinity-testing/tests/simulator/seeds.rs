@@ -73,8 +73,8 @@ fn the_invariants_hold_and_every_rare_situation_is_reached() {
     let (reached, failures) = play(from, from + seeds);
     assert!(failures.is_empty(), "{}", told(&failures));
     println!("{seeds} seeds from {from}: {reached:#?}");
-    // of the situations that rules.md names, these belong to parts with their own tests: facts,
-    // the shared engine, streams that are cut, retries, panic, held discovery, rows of a store
+    // of the situations that rules.md names, these belong to parts with their own tests:
+    // streams that are cut, retries, panic, held discovery, rows of a store
     if seeds >= SEEDS {
         assert_eq!(reached.missing(), [""; 0], "never reached in {seeds} seeds");
     }

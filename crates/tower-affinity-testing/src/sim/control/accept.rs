@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tower_affinity_core::State as GroupState;
+use tower_affinity_core::{Revision, State as GroupState};
 
 use crate::sim::Violation;
 use crate::sim::model::Group;
@@ -14,49 +14,67 @@ use crate::sim::world::{Check, World};
 impl World<'_> {
     /// A replica takes a state that was delivered, if it is newer than its own.
     pub(crate) fn accept(&mut self, replica: usize, next: Rc<State>) -> Check {
-        let now = self.now;
         let own = &self.replicas[replica];
-        if !self.parts.supersedes(&next.rollout, &own.state.rollout) {
+        if !self.parts.supersedes(&next.rollout, &own.shared.rollout) {
             let restored = |(new, own): (&Option<Group>, &Option<Group>)| match (new, own) {
                 (Some(new), Some(own)) => new.generation < own.generation,
                 _ => false,
             };
-            let mut groups = next.model.groups.iter().zip(&own.state.model.groups);
+            let mut groups = next.model.groups.iter().zip(&own.shared.model.groups);
             let late = groups.any(restored);
             self.trace.reached.stale_delivery += 1;
             self.trace.reached.restore_followed_by_a_late_delivery += u64::from(late);
             return Ok(());
         }
-        if next.rollout.revision() < own.state.rollout.revision() {
-            let (from, to) = (own.state.rollout.revision(), next.rollout.revision());
+        if next.rollout.revision() < own.shared.rollout.revision() {
+            let (from, to) = (own.shared.rollout.revision(), next.rollout.revision());
             return Violation::of(
                 "I4 revisions",
                 format!("replica {replica} fell from {from} to {to}"),
             );
         }
         let own = &mut self.replicas[replica];
-        let mut draining = BTreeMap::new();
-        for group in next.rollout.groups() {
-            if let GroupState::Draining { since } = group.state() {
-                let id: Id = id_of(group.id());
-                let known = own.draining.get(&id).filter(|(of, _)| of == since);
-                draining.insert(id, known.copied().unwrap_or((*since, now)));
-            }
-        }
-        own.draining = draining;
         if own
             .behind
             .is_some_and(|(revision, _)| next.rollout.revision().0 >= revision)
         {
             own.behind = None;
         }
-        own.state = next;
+        own.shared = next;
+        self.put_in_force(replica)?;
+        let own = &self.replicas[replica];
         let revision = own.state.rollout.revision();
         self.trace
             .tell(|| format!("replica {replica} has revision {revision}"));
         self.trace.mix_numbers(&[replica as u64, revision.0]);
         self.count_crossed();
         Ok(())
+    }
+
+    /// Since when a replica knows of each group that it drains.
+    pub(super) fn acknowledge(&mut self, replica: usize) {
+        let own = &mut self.replicas[replica];
+        let mut draining = BTreeMap::new();
+        for group in own.state.rollout.groups() {
+            if let GroupState::Draining { since } = group.state() {
+                let id: Id = id_of(group.id());
+                let known = own.draining.get(&id).filter(|(of, _)| of == since);
+                draining.insert(id, known.copied().unwrap_or((*since, self.now)));
+            }
+        }
+        own.draining = draining;
+    }
+
+    /// A replica with a file of its own takes the same state under a greater revision: a pin has
+    /// shown that there was one.
+    pub(crate) fn raise(&mut self, replica: usize, revision: u64) -> Check {
+        let own = Rc::clone(&self.replicas[replica].shared);
+        if revision <= own.model.revision {
+            return Ok(());
+        }
+        self.trace.reached.revision_raised_by_a_pin += 1;
+        let raised = own.rollout.raised(Revision(revision));
+        self.accept(replica, State::new(raised, own.model.raised(revision)))
     }
 
     pub(crate) fn count_crossed(&mut self) {

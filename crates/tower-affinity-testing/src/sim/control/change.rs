@@ -14,7 +14,7 @@ use crate::sim::world::{Check, World};
 impl World<'_> {
     /// An order reaches a replica that has a file of its own.
     pub(crate) fn obey(&mut self, replica: usize, order: &Order) -> Check {
-        let own = Rc::clone(&self.replicas[replica].state);
+        let own = Rc::clone(&self.replicas[replica].shared);
         let (view, now) = (self.replicas[replica].view(), self.clock(replica));
         match self.changed(&own, order, view, now, Some(replica))? {
             Some(next) => self.accept(replica, next),

@@ -3,7 +3,10 @@
 mod accept;
 mod change;
 mod drained;
+mod engine;
+mod facts;
 mod orders;
+mod sync;
 
 use std::rc::Rc;
 
@@ -15,6 +18,12 @@ use crate::sim::world::{Check, Event, Source, World};
 
 impl World<'_> {
     pub(crate) fn operate(&mut self) -> Check {
+        match self.dice.below(100) {
+            0 => self.set_back(),
+            1..=6 => self.look_at_disputes()?,
+            7..=9 => self.cut_off_aborts()?,
+            _ => {}
+        }
         let order = self.any_order();
         let next = match order {
             // what is new is soon used: replicas that are behind meet a group that they do not know
@@ -38,15 +47,8 @@ impl World<'_> {
     pub(crate) fn issue(&mut self, order: &Order) -> Check {
         match self.source {
             Source::Engine => {
-                let view = self.replicas[0].view();
-                let (head, now) = (Rc::clone(&self.head), Timestamp::from_millis(self.now));
-                if let Some(next) = self.changed(&head, order, view, now, None)? {
-                    self.head = Rc::clone(&next);
-                    for replica in 0..self.replicas.len() {
-                        self.send(replica, &next);
-                    }
-                }
-                Ok(())
+                let replica = self.dice.below(self.replicas.len());
+                self.order_at(replica, order)
             }
             Source::Files => {
                 if self.replicas.len() > 1 && self.dice.chance(30) {
@@ -69,6 +71,23 @@ impl World<'_> {
         }
     }
 
+    /// An order comes to a replica that shares its state.
+    pub(crate) fn order_at(&mut self, replica: usize, order: &Order) -> Check {
+        if self.is_cut(replica) {
+            return self.obey_alone(replica, order);
+        }
+        self.sync(replica)?;
+        let shared = Rc::clone(&self.replicas[replica].shared);
+        let view = self.replicas[replica].view();
+        let now = Timestamp::from_millis(self.now);
+        if let Some(next) = self.changed(&shared, order, view, now, None)? {
+            self.write(replica, &next)?;
+            // what it settles, such as an abort that it confirms, is settled with it
+            self.contribute(replica)?;
+        }
+        Ok(())
+    }
+
     /// Two operators at once, each at another replica: they abort each other's target.
     pub(crate) fn cross(&mut self) {
         let group = self.any_group();
@@ -82,6 +101,27 @@ impl World<'_> {
             };
             self.after(0, Event::Obey(replica, abort));
         }
+    }
+
+    /// Some replicas lose the engine, and operators abort groups there.
+    fn cut_off_aborts(&mut self) -> Check {
+        if self.source == Source::Files {
+            return Ok(());
+        }
+        self.hurry = 30;
+        for replica in 0..self.replicas.len() {
+            if self.dice.chance(600) {
+                self.replicas[replica].cut_until = self.now + self.dice.within(5_000, 60_000);
+                let abort = Order::Abort {
+                    group: self.any_group(),
+                    to: self.maybe_a_group(),
+                    policy: None,
+                    force: true,
+                };
+                self.order_at(replica, &abort)?;
+            }
+        }
+        Ok(())
     }
 
     /// A snapshot on its way to a replica: late, twice, or lost until the replica reads again.

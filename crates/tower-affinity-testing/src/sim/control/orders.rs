@@ -10,6 +10,12 @@ impl World<'_> {
         u8::try_from(self.dice.below(GROUPS)).unwrap_or_default()
     }
 
+    /// The target of an abort, which is not always named.
+    pub(crate) fn maybe_a_group(&mut self) -> Option<u8> {
+        let names = self.dice.chance(400);
+        names.then(|| self.any_group())
+    }
+
     /// A group to which the verb of that number mostly applies.
     pub(crate) fn fitting_group(&mut self, verb: usize) -> u8 {
         let mut group = self.any_group();
@@ -63,11 +69,7 @@ impl World<'_> {
                     5 | 6 => Some(Stay::For(self.dice.within(1, 3_600))),
                     _ => Some(Stay::End),
                 };
-                let to = if self.dice.chance(400) {
-                    Some(self.any_group())
-                } else {
-                    None
-                };
+                let to = self.maybe_a_group();
                 let force = self.dice.chance(200);
                 Order::Abort {
                     group,

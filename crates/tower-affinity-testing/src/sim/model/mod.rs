@@ -3,6 +3,7 @@
 //! It shares no code with the rules that it checks: it is fed the same orders and has to come to
 //! the same state.
 
+mod claim;
 mod compare;
 mod orders;
 mod verbs;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 
 use tower_affinity_core::AbortPolicy;
 
+pub(crate) use self::claim::Claim;
 use crate::sim::names::{GROUPS, Id, Millis, TA};
 
 const MEMORY: Millis = TA.as_millis() as Millis + 10 * 60 * 1000;

@@ -37,7 +37,7 @@ impl Model {
         out(n) && 2 * serving.iter().filter(|n| out(**n)).count() <= serving.len()
     }
 
-    pub(super) fn is_serving(&self, id: Id) -> bool {
+    pub(crate) fn is_serving(&self, id: Id) -> bool {
         let lives = matches!(
             self.group(id.0).map(|group| group.life),
             Some(Life::Staged | Life::Active | Life::Draining)

@@ -49,6 +49,7 @@ impl World<'_> {
                 let replica = &mut self.replicas[at];
                 replica.lives += 1;
                 replica.behind = None;
+                replica.shown = 0;
                 replica.blind = None;
             }
             _ => self.rotate(at),

@@ -7,8 +7,6 @@ mod request;
 
 pub(super) use self::edge::plain;
 
-use std::rc::Rc;
-
 use crate::sim::names::{Millis, TA, TI};
 use crate::sim::world::{Check, Event, World};
 
@@ -72,10 +70,7 @@ impl World<'_> {
                 Ok(())
             }
             Event::Deliver(replica, state) => self.accept(replica, state),
-            Event::Reread(replica) => {
-                let head = Rc::clone(&self.head);
-                self.accept(replica, head)
-            }
+            Event::Reread(replica) => self.sync(replica),
             Event::Obey(replica, order) => self.obey(replica, &order),
             Event::Look(replica, group) => {
                 self.look(replica, group);

@@ -171,6 +171,8 @@ impl World<'_> {
         let new = &self.ledger[entry];
         if let Some(left) = new.left
             && self.clients[client].newest
+            // of an abort that not all replicas know, nothing is promised
+            && self.promised.get(&left).is_some_and(|from| new.revision >= *from)
             && self.clients[client].holds(now) == Some(entry)
         {
             let session = self.history.of(new.session);

@@ -1,5 +1,7 @@
 //! Whether a decision is right: by itself, and in the life of its session.
 
+use std::rc::Rc;
+
 use tower_affinity_core::{Cause, Kind};
 
 use super::{Ask, Decided};
@@ -80,11 +82,18 @@ impl World<'_> {
         // one move per abort is promised for clocks that are at most five minutes apart
         let together = self.clocks_agree();
         let above = entry.is_some_and(|entry| entry.revision > decided.state.rollout.revision().0);
+        let shares = Rc::clone(&self.replicas[replica].shared);
         let session = self.history.of(pin.session.bits());
         let renews = decision.cause == Cause::AbortedStay && decision.issue;
         let moved = session.edges.iter().any(|(from, _)| *from == group);
         self.trace.reached.stayed_behind_a_move += u64::from(renews && moved);
         if decision.cause == Cause::Gone && above {
+            session.given_up = true;
+        }
+        let promised = &self.promised;
+        let is_shared = |id| shares.model.aborts.contains_key(&id) && promised.contains_key(&id);
+        // aborts that only some replicas know may cross, and then each moves what the other moved
+        if decision.cause == Cause::Aborted && entry.is_some_and(|entry| !is_shared(entry.id)) {
             session.given_up = true;
         }
         if newest && shared && together && !session.given_up && session.left.contains(&group) {
@@ -93,7 +102,7 @@ impl World<'_> {
                 format!("{group:?} serves a session that has left it: {entry:?}"),
             );
         }
-        if let (Cause::Aborted, Some(entry)) = (decision.cause, entry) {
+        if let (Cause::Aborted, Some(entry)) = (decision.cause, entry.filter(|e| is_shared(e.id))) {
             let edge = (entry.id, group);
             if shared && session.edges.contains(&(edge.1, edge.0)) {
                 return Violation::of(

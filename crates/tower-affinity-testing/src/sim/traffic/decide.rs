@@ -75,7 +75,7 @@ impl World<'_> {
         let own = state.rollout.revision().0;
         if let Some(entry) = entry.filter(|entry| entry.revision > own) {
             match self.source {
-                Source::Files => self.raise(replica, entry.revision),
+                Source::Files => self.raise(replica, entry.revision)?,
                 Source::Engine => {
                     self.fall_behind(replica, entry.revision, right_now);
                     if self.dice.chance(500) {
@@ -109,13 +109,12 @@ impl World<'_> {
     /// A pin has shown that there is a newer state: the replica asks for it.
     pub(crate) fn ask(&mut self, replica: usize, revision: u64, now: Millis) -> Check<Newer> {
         if self.source == Source::Files {
-            self.raise(replica, revision);
+            self.raise(replica, revision)?;
             return Ok(Newer::Proved);
         }
         let since = self.fall_behind(replica, revision, now);
         if !self.is_cut(replica) && self.dice.chance(500) {
-            let head = Rc::clone(&self.head);
-            self.accept(replica, head)?;
+            self.sync(replica)?;
             self.trace.reached.fetched_because_of_a_pin += 1;
             return Ok(Newer::Unasked);
         }
@@ -125,6 +124,8 @@ impl World<'_> {
     }
 
     pub(crate) fn fall_behind(&mut self, replica: usize, revision: u64, now: Millis) -> Millis {
+        let shown = &mut self.replicas[replica].shown;
+        *shown = revision.max(*shown);
         let (most, _) = self.replicas[replica].behind.get_or_insert((revision, now));
         *most = revision.max(*most);
         self.replicas[replica]

@@ -84,7 +84,7 @@ pub(super) fn all() -> Vec<Planted> {
         (
             "an abort is forgotten by a restore",
             Box::new(Changes(forgets_aborts)),
-            &["I2 abort"],
+            &["I2 abort", "I10 bounded state"],
         ),
         (
             "a repeated abort changes its target",
