@@ -8,7 +8,7 @@ use tower_affinity::core::{Fact, GroupName, Standing, Status};
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
 use crate::control::live::Live;
-use crate::control::{Changed, Control, ControlError, Held, Request, StoreError};
+use crate::control::{Changed, Control, ControlError, Held, Request, StoreError, Verb};
 
 impl Member {
     /// Takes an abort as a fact: obeyed here from now on, and synced to the local file before it
@@ -23,6 +23,8 @@ impl Member {
         let after = self.control.rollouts().current();
         let control = self.control.clone();
         let held = match spawn_blocking(move || control.save()).await {
+            // aborted before, as the shared state knows
+            Ok(Ok(())) if !self.holds_fact(request) => Held::All,
             Ok(Ok(())) => Held::Replica,
             Ok(Err(error)) => unkept(&error),
             Err(error) => unkept(&error),
@@ -32,6 +34,15 @@ impl Member {
             after,
             held,
         })
+    }
+
+    fn holds_fact(&self, request: &Request) -> bool {
+        let live = self.control.live();
+        let mut facts = live.kept.facts.iter();
+        match &request.verb {
+            Verb::Abort { group, .. } => facts.any(|fact| fact.id.name() == group),
+            _ => false,
+        }
     }
 
     fn take_fact(&self, request: &Request, trouble: SharedTrouble) -> Result<(), ControlError> {

@@ -28,6 +28,33 @@ async fn an_abort_without_the_engine_is_a_fact_and_merges_when_it_is_back() {
 }
 
 #[tokio::test]
+async fn an_abort_that_all_know_is_held_by_all_without_the_engine_too() {
+    let engine = MemoryEngine::new();
+    let one = Replica::join(&engine).await;
+    one.abort("bbb", None).await;
+    engine.all_suffer(Fault::OutOfReach);
+    let again = one.abort("bbb", None).await;
+    assert_eq!((again.held, one.standings()), (Held::All, Vec::new()));
+    assert_eq!(one.abort("ccc", None).await.held, Held::Replica);
+}
+
+#[tokio::test]
+async fn an_abort_without_the_engine_and_the_disk_is_in_force_and_held_nowhere() {
+    let engine = MemoryEngine::new();
+    let one = Replica::join(&engine).await;
+    engine.all_suffer(Fault::OutOfReach);
+    std::fs::remove_dir_all(one.directory.path()).unwrap();
+    assert_eq!(one.abort("bbb", None).await.held, Held::Nowhere);
+    assert_eq!(one.state("bbb"), "aborted");
+    std::fs::create_dir(one.directory.path()).unwrap();
+    assert_eq!(
+        one.abort("bbb", None).await.held,
+        Held::Replica,
+        "repeated, it is kept"
+    );
+}
+
+#[tokio::test]
 async fn a_fact_survives_a_restart_without_the_engine() {
     let engine = MemoryEngine::new();
     let one = Replica::join(&engine).await;
