@@ -12,6 +12,7 @@ mod support;
 mod aborts;
 mod behind;
 mod clocks;
+mod drained;
 mod joining;
 mod keys;
 mod outages;

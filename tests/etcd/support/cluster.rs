@@ -58,12 +58,20 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Three gateways; `None` if this machine has no etcd.
     pub(crate) async fn start(weights: &[(&str, u16)]) -> Option<Self> {
+        Self::start_with(weights, |config| config).await
+    }
+
+    /// The same with another configuration.
+    pub(crate) async fn start_with(
+        weights: &[(&str, u16)],
+        change: impl FnOnce(Config) -> Config,
+    ) -> Option<Self> {
         let etcd = EtcdServer::start().await?;
         let names: Vec<_> = weights.iter().map(|(name, _)| *name).collect();
         let fleet = Fleet::start(&names, 2).await;
         let mut cluster = Self {
             members: Vec::new(),
-            config: Config::new(&fleet, weights),
+            config: change(Config::new(&fleet, weights)),
             dir: Scratch::new(),
             fleet,
             etcd,

@@ -40,6 +40,8 @@ pub(super) enum Served {
 #[derive(Clone, Debug)]
 struct Heard {
     announced: Arc<[Announced]>,
+    /// This replica's clock when the read of the records began.
+    at: Timestamp,
     problems: Vec<Problem>,
     /// Whether this replica has been fit once.
     joined: bool,
@@ -51,6 +53,7 @@ impl Default for Heard {
     fn default() -> Self {
         Self {
             announced: Arc::new([]),
+            at: Timestamp::default(),
             problems: Vec::new(),
             joined: false,
             ever: false,
@@ -64,13 +67,17 @@ impl Peers {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn announced(&self) -> Arc<[Announced]> {
-        Arc::clone(&self.lock().announced)
+    fn announced(&self) -> (Arc<[Announced]>, Timestamp) {
+        let heard = self.lock();
+        (Arc::clone(&heard.announced), heard.at)
     }
 
     /// Keeps what was read, before it is judged.
-    pub(super) fn heard(&self, announced: Vec<Announced>) {
-        self.lock().announced = announced.into();
+    pub(super) fn heard(&self, announced: Vec<Announced>, at: Timestamp) {
+        let mut heard = self.lock();
+        heard.announced = announced.into();
+        heard.at = at;
+        drop(heard);
         self.told.send_replace(());
     }
 
@@ -123,7 +130,7 @@ impl Control {
     /// The records of all replicas, as they were read last.
     #[must_use]
     pub fn announced(&self) -> Arc<[Announced]> {
-        self.0.peers.announced()
+        self.0.peers.announced().0
     }
 
     /// What is wrong with this replica, as the others show it.
@@ -170,8 +177,14 @@ impl Control {
         self.0.peers.told.subscribe()
     }
 
-    pub(super) fn heard(&self, announced: Vec<Announced>) {
-        self.0.peers.heard(announced);
+    /// Keeps the records of all, the read of which began `at` by the clock of this replica.
+    pub(super) fn heard(&self, announced: Vec<Announced>, at: Timestamp) {
+        self.0.peers.heard(announced, at);
+    }
+
+    /// Whether this replica has not been ready yet.
+    pub(super) fn joins(&self) -> bool {
+        self.0.peers.joins()
     }
 
     /// Judges this replica by what the fleet shows.
@@ -195,7 +208,13 @@ impl Control {
     }
 
     pub(super) fn fleet_of(&self, live: &Live) -> Fleet {
-        Fleet::new(&live.kept.replica, self.record_of(live), &self.announced())
+        let (announced, at) = self.0.peers.announced();
+        let fleet = Fleet::new(&live.kept.replica, self.record_of(live), &announced);
+        // who is alone has nobody to hear of
+        match self.member() {
+            None => fleet,
+            Some(_) => fleet.heard_at(at),
+        }
     }
 
     /// What this replica says of itself.

@@ -132,7 +132,13 @@ impl Fleet {
             // an override may begin one in a staged group, which its pin's expiry tells
             None => false,
         };
-        let own = begins(&self.own).then(|| self.name.clone());
+        // a replica that was not heard of yet may begin sessions; one that announces itself after
+        // the read takes the newest state before it serves
+        let put_in_force = ended.and_then(|since| self.own.acknowledged(id, since));
+        let unheard = put_in_force
+            .zip(self.heard)
+            .is_some_and(|(put_in_force, heard)| heard <= put_in_force);
+        let own = (begins(&self.own) || unheard).then(|| self.name.clone());
         let others = self.named(|word| match word {
             Word::Alive(record) => begins(record),
             Word::Silent(record) => ended.is_none() || begins(record),

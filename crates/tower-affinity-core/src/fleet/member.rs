@@ -14,6 +14,8 @@ pub struct Fleet {
     pub(super) name: String,
     pub(super) own: ReplicaRecord,
     pub(super) others: Vec<Member>,
+    /// The own clock when the read of the others' records began; `None` if that is now.
+    pub(super) heard: Option<Timestamp>,
 }
 
 /// Another replica.
@@ -38,7 +40,7 @@ pub(super) enum Word {
 
 impl Fleet {
     /// The fleet of the replica `name`, whose own record is made now, and of the others that the
-    /// engine has records of. What the engine has of `name` is older and left out.
+    /// engine has records of, as they are now. What the engine has of `name` is older and left out.
     #[must_use]
     pub fn new(name: &str, own: ReplicaRecord, announced: &[Announced]) -> Self {
         let others = announced.iter().filter(|other| other.replica != name);
@@ -46,6 +48,17 @@ impl Fleet {
             name: name.to_owned(),
             own,
             others: others.map(Member::from).collect(),
+            heard: None,
+        }
+    }
+
+    /// The same with records that were read earlier: the own clock said `heard` when the read
+    /// began. Replicas that came since are not among them.
+    #[must_use]
+    pub fn heard_at(self, heard: Timestamp) -> Self {
+        Self {
+            heard: Some(heard),
+            ..self
         }
     }
 

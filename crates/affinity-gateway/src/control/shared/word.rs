@@ -24,9 +24,14 @@ impl Member {
             .shared
             .ask(|engine| engine.announce(&name, document, LAPSE));
         spoken.await?;
+        if self.control.joins() {
+            // who was not heard of when the others counted takes what they agreed on meanwhile
+            self.sync().await?;
+        }
+        let at = self.control.now();
         let announced = self.shared.ask(|engine| engine.records()).await?;
         let fleet = Fleet::new(&name, record, &announced);
-        self.control.heard(announced);
+        self.control.heard(announced, at);
         self.control.judge(&fleet);
         Ok(())
     }
@@ -51,8 +56,9 @@ impl Member {
     /// Ends the wait for a replica that is gone; `false` if there is none of that name.
     pub(crate) async fn forget(&self, replica: &str) -> Result<bool, SharedTrouble> {
         let known = self.shared.ask(|engine| engine.forget(replica)).await?;
+        let at = self.control.now();
         let announced = self.shared.ask(|engine| engine.records()).await?;
-        self.control.heard(announced);
+        self.control.heard(announced, at);
         Ok(known)
     }
 

@@ -163,6 +163,19 @@ fn a_late_pin_makes_it_not_drained_again() {
 }
 
 #[test]
+fn replicas_that_were_not_heard_of_since_the_drain_may_begin_sessions() {
+    let told = |heard| {
+        let fleet = Fleet::new("r1", says(10_000, None, 0, Some(5)), &[]);
+        fleet.heard_at(at(heard)).left(&draining(), BOUNDS)
+    };
+    for early in [0, 5] {
+        assert_eq!(told(early).waits_for, ["r1"], "heard at {early}");
+        assert!(!told(early).drained);
+    }
+    assert!(told(6).drained);
+}
+
+#[test]
 fn an_active_group_is_never_drained() {
     let active = rollout(&[("A", 1), ("B", 1)]);
     let group = active.group(&name("B")).unwrap();
