@@ -79,15 +79,16 @@ pub(super) fn read(
 }
 
 const MOST_MEMBERS: usize = 16;
-const MEMBER: &str = "addresses of etcd's members, such as \"http://127.0.0.1:2379\"";
+const MEMBER: &str = "addresses of etcd's members, such as \"http://127.0.0.1:2379\" (no https)";
 const PREFIX: &str = "/ and 1 to 254 of A-Z a-z 0-9 - _ . /, without / at its end";
 
-/// Whether it is the address of a server, with nothing behind its port.
+/// Whether it is the address of a server with its port, and nothing behind that. There is no TLS to
+/// etcd in this version.
 fn is_member(text: &str) -> bool {
     let Ok(uri) = text.parse::<http::Uri>() else {
         return false;
     };
-    let scheme = matches!(uri.scheme_str(), Some("http" | "https"));
+    let scheme = uri.scheme_str() == Some("http") && uri.port().is_some();
     let place = uri
         .authority()
         .is_some_and(|place| !place.as_str().contains('@'));

@@ -25,6 +25,8 @@ pub(super) struct GroupView {
     pub(super) in_flight: u64,
     drained_by: Option<u64>,
     pub(super) drained: bool,
+    #[serde(default)]
+    waits_for: Vec<String>,
     last_expiry: Option<u64>,
     abort: Option<AbortView>,
 }
@@ -90,6 +92,12 @@ impl GroupView {
         let mut left = vec![format!("{} in flight", self.in_flight)];
         if let Some(expiry) = self.last_expiry {
             left.push(format!("the last pin ends {}", instant(expiry)));
+        }
+        if !self.waits_for.is_empty() {
+            left.push(format!(
+                "waiting for the word of {} (gateway rollout forget-replica, if it is gone)",
+                self.waits_for.join(", ")
+            ));
         }
         if let Some(by) = self.drained_by {
             left.push(format!("drained by {} at the latest", instant(by)));
