@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tower_affinity::core::Engine;
 
 use crate::config::StateSettings;
-use crate::gateway::StartError;
+use crate::start_error::StartError;
 
 /// The engine through which replicas share their state; `None` for the only one.
 pub(crate) fn of(state: &StateSettings) -> Result<Option<Arc<dyn Engine>>, StartError> {

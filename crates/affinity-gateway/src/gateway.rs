@@ -1,13 +1,11 @@
 //! [`Gateway`]: data plane, control plane and admin side of one process.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
-use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -15,10 +13,10 @@ use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{Clock, Engine};
 
-use crate::admin::{self, AdminOptions, AdminToken, Entrance, TokenError};
+use crate::admin::{self, AdminOptions, AdminToken, Entrance};
 use crate::causes::with_causes;
 use crate::config::{Settings, watch};
-use crate::control::{Changed, Control, ControlError, Start};
+use crate::control::{Changed, Control, Start};
 use crate::cuts;
 use crate::drained;
 use crate::engine;
@@ -28,7 +26,7 @@ use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
 use crate::reserved::Reserved;
 use crate::serve::{Drained, ServeOptions, serve};
-use crate::stack::StackError;
+use crate::start_error::StartError;
 
 /// A running gateway. Dropping it begins the same end as [`Gateway::shutdown`] without waiting.
 #[derive(Debug)]
@@ -40,43 +38,6 @@ pub struct Gateway {
     tasks: Vec<JoinHandle<()>>,
     shutdown: CancellationToken,
     _end: DropGuard,
-}
-
-/// A gateway that could not start.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// An address cannot be listened on.
-    #[error("cannot listen on {address} ({key})")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The setting that names it.
-        key: &'static str,
-        /// Why.
-        source: io::Error,
-    },
-    /// The admin token cannot be read or made.
-    #[error(transparent)]
-    Token(#[from] TokenError),
-    /// The state or the edits since are refused.
-    #[error(transparent)]
-    Control(#[from] ControlError),
-    /// The settings name an etcd, and this build knows none.
-    #[error(
-        "state.etcd: this build has no etcd; build it with the feature etcd, or keep the state in a file only"
-    )]
-    NoEtcd,
-    /// The settings name a place at which etcd cannot be used.
-    #[cfg(feature = "etcd")]
-    #[error("state.etcd cannot be used")]
-    Etcd(#[source] tower_affinity::etcd::InvalidEtcd),
-    /// The layers cannot be built.
-    #[error(transparent)]
-    Stack(#[from] StackError),
-    /// The metrics cannot be set up.
-    #[error("the metrics cannot be set up: {0}")]
-    Metrics(String),
 }
 
 impl Gateway {

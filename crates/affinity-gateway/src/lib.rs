@@ -41,6 +41,8 @@ mod reload;
 
 mod reserved;
 
+mod start_error;
+
 mod gateway;
 
 // What would be, without doing it.
@@ -48,9 +50,10 @@ pub mod simulate;
 
 pub use causes::with_causes;
 pub use control::Control;
-pub use gateway::{Gateway, StartError};
+pub use gateway::Gateway;
 pub use reload::ReloadError;
 pub use stack::StackError;
+pub use start_error::StartError;
 
 #[cfg(test)]
 mod wire;

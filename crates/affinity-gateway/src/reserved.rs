@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::gateway::StartError;
+use crate::start_error::StartError;
 
 /// An address of this process on which nobody listens yet: connections are refused, so that who
 /// balances over several gateways goes elsewhere.

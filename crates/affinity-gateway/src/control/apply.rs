@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tower_affinity::core::Timestamp;
 
+use super::applied::applied;
 use super::change::{Changed, Held};
-use super::edit::{applied, edited, ignored};
+use super::edit::{edited, ignored};
 use super::error::ControlError;
 use super::keys::rotated;
 use super::live::Live;

@@ -11,7 +11,8 @@ use super::plane::Control;
 use super::preview::Decided;
 use super::publish::{claimed_twice, publish_endpoints};
 use super::store::{Kept, StoreError};
-use super::verb::{Request, Terms, Verb};
+use super::terms::Terms;
+use super::verb::{Request, Verb};
 use crate::causes::with_causes;
 
 /// An accepted change.

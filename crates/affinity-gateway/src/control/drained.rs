@@ -3,7 +3,7 @@
 use tower_affinity::core::{Group, GroupName, Left, Refusal, Rollout, State};
 
 use super::Control;
-use super::verb::Terms;
+use super::terms::Terms;
 
 impl Control {
     /// What is left of a group of the present rollout, at all replicas.

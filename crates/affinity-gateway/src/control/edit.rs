@@ -4,90 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
-use tower_affinity::core::{AbortRequest, Change, GroupName, Refusal, Rollout, State, Weight};
+use tower_affinity::core::{AbortRequest, Change, GroupName, Rollout, State, Weight};
 
+use super::applied::{Applied, AppliedGroups, Word};
 use super::drained::retire;
-use super::verb::{Terms, deadline};
+use super::error::EditError;
+use super::terms::{Terms, deadline};
 use crate::config::{GroupSetting, GroupState};
-
-/// An edit that a rule forbids; nothing of the file was applied.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum EditError {
-    /// A verb that the edit stands for was refused.
-    #[error("group {group}: {refusal}")]
-    Refused {
-        /// The group whose block was edited.
-        group: GroupName,
-        /// Why.
-        refusal: Refusal,
-    },
-    /// A state was edited against the direction of a group's life.
-    #[error(
-        "group {group}: a group that is {from} cannot be made {to} by an edit{hint}",
-        hint = if *from == "aborted" || *from == "retired" { "; restore it" } else { "" }
-    )]
-    Backwards {
-        /// The group.
-        group: GroupName,
-        /// The state last applied.
-        from: &'static str,
-        /// The state in the file.
-        to: &'static str,
-    },
-    /// A block was removed whose group still has sessions.
-    #[error("group {group} was removed from the file: {refusal}; drain it first")]
-    Removed {
-        /// The group.
-        group: GroupName,
-        /// Why it cannot be retired.
-        refusal: Refusal,
-    },
-}
-
-/// The values of one block that count when edited.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Applied {
-    weight: u16,
-    stable: bool,
-    state: Word,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    abort_to: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Word {
-    Staged,
-    Active,
-    Draining,
-    Aborted,
-    Retired,
-}
-
-impl Word {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Staged => "staged",
-            Self::Active => "active",
-            Self::Draining => "draining",
-            Self::Aborted => "aborted",
-            Self::Retired => "retired",
-        }
-    }
-}
-
-/// All blocks last applied, by group.
-pub(super) type AppliedGroups = BTreeMap<String, Applied>;
-
-pub(super) fn applied(groups: &[GroupSetting]) -> AppliedGroups {
-    groups
-        .iter()
-        .map(|group| (group.name.to_string(), Applied::of(group)))
-        .collect()
-}
 
 /// The rollout after the edits that lead from `last` to `groups`.
 pub(super) fn edited(
@@ -263,22 +186,4 @@ fn live(rollout: &Rollout, name: &GroupName) -> Option<Applied> {
         state,
         abort_to,
     })
-}
-
-impl Applied {
-    fn of(group: &GroupSetting) -> Self {
-        let (state, abort_to) = match &group.state {
-            GroupState::Staged => (Word::Staged, None),
-            GroupState::Active => (Word::Active, None),
-            GroupState::Draining => (Word::Draining, None),
-            GroupState::Aborted { to } => (Word::Aborted, Some(to.to_string())),
-            GroupState::Retired => (Word::Retired, None),
-        };
-        Self {
-            weight: group.weight.get(),
-            stable: group.stable,
-            state,
-            abort_to,
-        }
-    }
 }

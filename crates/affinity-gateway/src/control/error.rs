@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use thiserror::Error;
 use tower_affinity::core::{GroupName, KeyError, Refusal, Revision, RolloutError};
 
-use super::edit::EditError;
 use super::shared::SharedTrouble;
 use super::store::StoreError;
 
@@ -63,4 +62,39 @@ pub enum ControlError {
     /// The new state could not be kept, so it was not made.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// An edit that a rule forbids; nothing of the file was applied.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// A verb that the edit stands for was refused.
+    #[error("group {group}: {refusal}")]
+    Refused {
+        /// The group whose block was edited.
+        group: GroupName,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A state was edited against the direction of a group's life.
+    #[error(
+        "group {group}: a group that is {from} cannot be made {to} by an edit{hint}",
+        hint = if *from == "aborted" || *from == "retired" { "; restore it" } else { "" }
+    )]
+    Backwards {
+        /// The group.
+        group: GroupName,
+        /// The state last applied.
+        from: &'static str,
+        /// The state in the file.
+        to: &'static str,
+    },
+    /// A block was removed whose group still has sessions.
+    #[error("group {group} was removed from the file: {refusal}; drain it first")]
+    Removed {
+        /// The group.
+        group: GroupName,
+        /// Why it cannot be retired.
+        refusal: Refusal,
+    },
 }

@@ -8,9 +8,10 @@ use tower_affinity::core::{
     Change, GroupName, NewGroup, Revision, Rollout, RolloutError, SharedState, Timestamp, Weight,
 };
 
+use super::applied::{AppliedGroups, applied};
 use super::cookies::CookieUse;
-use super::edit::{AppliedGroups, applied};
 use super::expiries::KeptExpiries;
+use super::random::{random, replica_name};
 use super::store::Kept;
 use crate::config::{GroupSetting, GroupState, Settings};
 
@@ -88,18 +89,6 @@ impl Kept {
         }
         (next != *rollout).then_some(next)
     }
-}
-
-/// A name that no other replica has: 64 random bits.
-pub(super) fn replica_name() -> String {
-    format!("{:016x}", random())
-}
-
-fn random() -> u64 {
-    let mut bytes = [0; 8];
-    // without the system's random source no key was made either: any number will do
-    let _ = getrandom::fill(&mut bytes);
-    u64::from_le_bytes(bytes)
 }
 
 pub(crate) fn first_rollout(

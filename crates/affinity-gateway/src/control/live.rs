@@ -9,8 +9,8 @@ use tower_affinity::core::{
     Bounds, Digest, KeyError, KeyId, Lifetimes, PinCodec, ReplicaRecord, Rollout,
 };
 
+use super::digest::digest;
 use super::error::ControlError;
-use super::peers::digest;
 use super::store::Kept;
 use super::verb::{Request, Verb};
 use crate::config::{RollbackPolicy, ScopeSetting, Settings};

@@ -6,9 +6,11 @@
 //! and does nothing of it. Where replicas share their state, `shared`
 //! keeps it there instead.
 
+mod applied;
 mod apply;
 mod change;
 mod cookies;
+mod digest;
 mod drained;
 mod edit;
 mod error;
@@ -20,15 +22,17 @@ mod peers;
 mod plane;
 mod preview;
 mod publish;
+mod random;
+mod record;
 mod shared;
 mod store;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod verb;
 
 pub use self::change::{Changed, Held};
-pub use self::edit::EditError;
-pub use self::error::ControlError;
+pub use self::error::{ControlError, EditError};
 pub(crate) use self::first::first_rollout;
 pub(crate) use self::peers::LAPSE;
 pub use self::plane::{Control, Start};
@@ -36,5 +40,5 @@ pub use self::preview::{Fate, Leaving, Preview};
 pub(crate) use self::shared::Member;
 pub use self::shared::SharedTrouble;
 pub use self::store::StoreError;
-pub(crate) use self::verb::deadline;
+pub(crate) use self::terms::deadline;
 pub use self::verb::{Request, Verb};

@@ -15,11 +15,11 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tower_affinity::core::{DocumentError, Fact, Rollout};
 
+use super::applied::AppliedGroups;
 use super::cookies::CookieUse;
-use super::edit::AppliedGroups;
 use super::expiries::KeptExpiries;
-use super::first::replica_name;
 use super::keys::KeyUse;
+use super::random::replica_name;
 
 /// The version of the file that this release writes and reads.
 const VERSION: u32 = 1;

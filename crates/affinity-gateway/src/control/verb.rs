@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tower_affinity::Groups;
-use tower_affinity::core::{
-    AbortPolicy, AbortRequest, Bounds, Change, Fleet, GroupName, Refusal, Revision, Rollout,
-    Timestamp, Weight,
-};
+use tower_affinity::core::{AbortRequest, GroupName, Refusal, Revision, Rollout, Weight};
 
 use super::drained::retire;
 use super::error::ControlError;
+use super::terms::{Terms, deadline};
 use crate::config::RollbackPolicy;
 
 /// One change of the rollout.
@@ -70,16 +67,6 @@ pub struct Request {
     pub if_match: Option<Revision>,
     /// The change.
     pub verb: Verb,
-}
-
-/// What a verb counts on besides the snapshot.
-pub(super) struct Terms<'a> {
-    pub(super) change: Change,
-    pub(super) groups: &'a Groups,
-    pub(super) fleet: &'a Fleet,
-    pub(super) bounds: Bounds,
-    pub(super) policy: RollbackPolicy,
-    pub(super) within: Duration,
 }
 
 impl Verb {
@@ -151,15 +138,5 @@ impl Verb {
             Self::Restore(group) => rollout.restore(group, change),
             Self::Retire { group, force } => retire(rollout, group, *force, terms),
         }
-    }
-}
-
-pub(crate) fn deadline(policy: RollbackPolicy, within: Duration, now: Timestamp) -> AbortPolicy {
-    match policy {
-        RollbackPolicy::Move => AbortPolicy::Move,
-        RollbackPolicy::Stay => AbortPolicy::Stay {
-            until: now.plus(within),
-        },
-        RollbackPolicy::End => AbortPolicy::End,
     }
 }

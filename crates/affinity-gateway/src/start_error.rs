@@ -1,0 +1,47 @@
+//! [`StartError`]: why a gateway could not start.
+
+use std::io;
+use std::net::SocketAddr;
+
+use thiserror::Error;
+
+use crate::admin::TokenError;
+use crate::control::ControlError;
+use crate::stack::StackError;
+
+/// A gateway that could not start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// An address cannot be listened on.
+    #[error("cannot listen on {address} ({key})")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The setting that names it.
+        key: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// The admin token cannot be read or made.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// The state or the edits since are refused.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The settings name an etcd, and this build knows none.
+    #[error(
+        "state.etcd: this build has no etcd; build it with the feature etcd, or keep the state in a file only"
+    )]
+    NoEtcd,
+    /// The settings name a place at which etcd cannot be used.
+    #[cfg(feature = "etcd")]
+    #[error("state.etcd cannot be used")]
+    Etcd(#[source] tower_affinity::etcd::InvalidEtcd),
+    /// The layers cannot be built.
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    /// The metrics cannot be set up.
+    #[error("the metrics cannot be set up: {0}")]
+    Metrics(String),
+}
