@@ -136,7 +136,11 @@ impl Member {
             Err(trouble) => self.found(version, state.write).await.ok_or(trouble)?,
         };
         if let Replaced::Done(_) = replaced {
-            self.control.accept(&mut self.control.live(), state.rollout);
+            {
+                let mut live = self.control.live();
+                live.kept.heard_of(state.endpoints);
+                self.control.accept(&mut live, state.rollout);
+            }
             self.save().await;
         }
         Ok(replaced)

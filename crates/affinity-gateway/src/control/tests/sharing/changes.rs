@@ -138,16 +138,17 @@ async fn the_endpoints_of_a_registered_group_reach_every_replica() {
     };
     one.run(register).await.unwrap();
     two.sync().await;
-    assert_eq!(
-        two.control.groups().endpoints(&name("ddd"))[0]
-            .address()
-            .port(),
-        7009
-    );
-    assert_eq!(
-        two.control.groups().endpoints(&name("bbb"))[0]
-            .address()
-            .port(),
-        7002
-    );
+    let ports = |replica: &Replica, group| {
+        let endpoints = replica.control.groups().endpoints(&name(group));
+        let ports = endpoints.iter().map(|endpoint| endpoint.address().port());
+        ports.collect::<Vec<_>>()
+    };
+    for replica in [&one, &two] {
+        assert_eq!(ports(replica, "ddd"), [7009]);
+        assert_eq!(ports(replica, "bbb"), [7002]);
+    }
+    // whoever changes something next keeps them for all
+    one.run(weights("ddd", 5)).await.unwrap();
+    two.sync().await;
+    assert_eq!(ports(&two, "ddd"), [7009]);
 }
