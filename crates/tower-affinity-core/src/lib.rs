@@ -33,7 +33,7 @@ pub use fleet::{
     Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fact, Fleet,
     GroupRecord, Left, MAX_ADMIN, Meeting, Problem, ProblemKind, RecordError, Replaced,
     ReplicaRecord, SharedError, SharedState, Sketch, Standing, Stored, Version, contribution, meet,
-    obeyed,
+    obeyed, standings,
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{

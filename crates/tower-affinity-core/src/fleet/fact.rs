@@ -141,6 +141,21 @@ pub fn obeyed(shared: &Rollout, facts: &[Fact]) -> Rollout {
         .fold(shared.clone(), |rollout, fact| fact.over(&rollout))
 }
 
+/// How each fact stands to a shared state. One that merges counts as merged for those after it,
+/// which were decided on top of it.
+#[must_use]
+pub fn standings(shared: &Rollout, facts: &[Fact]) -> Vec<Standing> {
+    let mut shared = shared.clone();
+    let standing = |fact: &Fact| {
+        let standing = fact.standing(&shared);
+        if standing == Standing::Merges {
+            shared = fact.over(&shared);
+        }
+        standing
+    };
+    facts.iter().map(standing).collect()
+}
+
 #[derive(Serialize, Deserialize)]
 struct FactDocument {
     name: String,

@@ -24,7 +24,7 @@ pub use self::checks::{Problem, ProblemKind};
 pub use self::document::RecordError;
 pub use self::drained::{Bounds, Left};
 pub use self::engine::{Announced, Engine, EngineError, EngineFuture, Replaced, Stored, Version};
-pub use self::fact::{Fact, Standing, obeyed};
+pub use self::fact::{Fact, Standing, obeyed, standings};
 pub use self::meeting::{Meeting, contribution, meet};
 pub use self::member::Fleet;
 pub use self::record::{Acknowledged, Digest, GroupRecord, MAX_ADMIN, ReplicaRecord};

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use tokio::task::spawn_blocking;
-use tower_affinity::core::{Fact, GroupName, Standing, Status};
+use tower_affinity::core::{Fact, GroupName, Standing, Status, standings};
 
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
@@ -98,11 +98,9 @@ impl Control {
     #[must_use]
     pub fn facts(&self) -> Vec<(Fact, Standing)> {
         let live = self.live();
-        let shared = &live.kept.rollout;
-        let facts = live.kept.facts.iter();
-        facts
-            .map(|fact| (fact.clone(), fact.standing(shared)))
-            .collect()
+        let facts = live.kept.facts.clone();
+        let standings = standings(&live.kept.rollout, &facts);
+        facts.into_iter().zip(standings).collect()
     }
 
     /// Forgets an abort that only this replica obeys; `false` if there is none of that group.
@@ -133,14 +131,15 @@ impl Control {
     pub(in crate::control) fn settle_facts(&self, live: &mut Live) {
         let shared = live.kept.rollout.clone();
         let before = live.kept.facts.clone();
-        live.kept.facts.retain_mut(|fact| match fact.standing(&shared) {
-            Standing::Done => {
+        let mut standings = standings(&shared, &before).into_iter();
+        live.kept.facts.retain_mut(|fact| match standings.next() {
+            Some(Standing::Done) => {
                 tracing::info!(
                     target: "affinity::events", group = %fact.id.name(), "all know of the abort"
                 );
                 false
             }
-            Standing::Conflicts if !fact.disputed => {
+            Some(Standing::Conflicts) if !fact.disputed => {
                 tracing::warn!(
                     target: "affinity::events",
                     group = %fact.id.name(),
@@ -150,7 +149,7 @@ impl Control {
                 fact.disputed = true;
                 true
             }
-            Standing::Conflicts | Standing::Merges => true,
+            Some(Standing::Conflicts | Standing::Merges) | None => true,
         });
         if live.kept.facts != before {
             self.accept(live, shared);

@@ -169,6 +169,24 @@ async fn the_first_abort_in_the_shared_state_names_the_target() {
 }
 
 #[tokio::test]
+async fn an_abort_of_the_target_of_another_merges_after_it() {
+    let engine = MemoryEngine::new();
+    let (one, two) = (Replica::join(&engine).await, Replica::join(&engine).await);
+    engine.all_suffer(Fault::OutOfReach);
+    one.abort("aaa", Some("bbb")).await;
+    one.abort("bbb", Some("ccc")).await;
+    let pending = ["aaa", "bbb"].map(|group| (group.to_owned(), Standing::Merges));
+    assert_eq!(one.standings(), pending);
+    engine.all_suffer(None);
+    one.sync().await;
+    two.sync().await;
+    assert_eq!(one.standings(), []);
+    assert_eq!((two.state("aaa"), two.state("bbb")), ("aborted", "aborted"));
+    let rollout = two.control.rollouts().current();
+    assert_eq!(*rollout.stable(), name("ccc"));
+}
+
+#[tokio::test]
 async fn a_repeated_abort_replaces_the_policy_of_a_fact() {
     let engine = MemoryEngine::new();
     let one = Replica::join(&engine).await;
