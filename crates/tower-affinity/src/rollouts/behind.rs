@@ -72,7 +72,7 @@ impl Rollouts {
         let Some(source) = &self.0.source else {
             return Asked::Known(self.prove(revision));
         };
-        let behind_since = self.0.behind.note(revision, now);
+        let behind_since = self.note(revision, now);
         let place = Place(self.clone());
         if self.0.behind.waiting.fetch_add(1, Ordering::SeqCst) >= MOST_WAITING {
             return Asked::Known(Newer::Unproven { behind_since });
@@ -90,13 +90,22 @@ impl Rollouts {
     pub fn seen(&self, revision: Revision, now: Timestamp) {
         match &self.0.source {
             Some(source) => {
-                self.0.behind.note(revision, now);
+                self.note(revision, now);
                 source.hint(revision);
             }
             None => {
                 self.prove(revision);
             }
         }
+    }
+}
+
+impl Rollouts {
+    fn note(&self, revision: Revision, now: Timestamp) -> Timestamp {
+        let since = self.0.behind.note(revision, now);
+        // the state may have come since the request was decided: nothing else would tell that it has
+        self.0.behind.reached(self.current().revision());
+        since
     }
 }
 
@@ -138,5 +147,39 @@ impl std::fmt::Debug for Waiting {
         f.debug_struct("Waiting")
             .field("revision", &self.revision)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic)]
+
+    use super::*;
+    use tower_affinity_testing::rollout;
+
+    struct Quiet;
+
+    impl RolloutSource for Quiet {
+        fn hint(&self, _: Revision) {}
+
+        fn reach(&self, _: Revision) -> Reaching {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn behind_since(rollouts: &Rollouts, revision: u64, secs: u64) -> Timestamp {
+        match rollouts.ask(Revision(revision), Timestamp::from_secs(secs)) {
+            Asked::Wait(waiting) => waiting.behind_since,
+            Asked::Known(known) => panic!("{known:?} without a word of the source"),
+        }
+    }
+
+    #[test]
+    fn a_pin_that_is_told_of_after_its_state_came_leaves_nobody_behind() {
+        let rollouts = Rollouts::with_source(rollout(5, &[("A", 1)]), Quiet);
+        rollouts.seen(Revision(5), Timestamp::from_secs(1_000));
+        let first = behind_since(&rollouts, 9, 2_000);
+        assert_eq!(first, Timestamp::from_secs(2_000));
+        assert_eq!(behind_since(&rollouts, 9, 2_005), first, "it stays behind");
     }
 }
