@@ -32,8 +32,8 @@ pub use decide::{
 pub use fleet::{
     Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fact, Fleet,
     GroupRecord, Left, MAX_ADMIN, Meeting, Problem, ProblemKind, RecordError, Replaced,
-    ReplicaRecord, SharedError, SharedState, Sketch, Standing, Stored, Version, contribution, meet,
-    obeyed, standings,
+    ReplicaRecord, SharedError, SharedState, Sketch, Standing, Stored, Version, contribution,
+    lost_aborts, meet, obeyed, standings,
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{

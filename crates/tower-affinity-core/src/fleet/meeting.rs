@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Fact, Standing};
-use crate::{Change, Revision, Rollout};
+use crate::{Change, Group, Revision, Rollout, TOMBSTONE_GRACE};
 
 /// What a look at the shared state asks a replica for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,21 @@ pub fn meet(ours: &Rollout, theirs: &Rollout) -> Meeting {
         Ordering::Equal => Meeting::Ours(ours.raised(ours.revision().next())),
         Ordering::Less => Meeting::Ours(ours.clone()),
     }
+}
+
+/// The aborts of `known` that `taken` has not: facts again. Where states meet that did not come from
+/// each other, as after the shared one was set back, no later one serves an id that was aborted.
+///
+/// An id that can have been forgotten at `change` counts for nothing: another group may have it.
+#[must_use]
+pub fn lost_aborts(known: &Rollout, taken: &Rollout, change: Change) -> Vec<Fact> {
+    let remembered = |fact: &Fact| {
+        let until = fact.at().plus(change.max_age).plus(TOMBSTONE_GRACE);
+        change.now < until
+    };
+    let lost = known.groups().iter().map(Group::id);
+    let lost = lost.filter_map(|id| Fact::of(taken, known, id));
+    lost.filter(remembered).collect()
 }
 
 /// The next thing that `shared` does not know of what only one replica knows, as a change of it:

@@ -25,7 +25,7 @@ pub use self::document::RecordError;
 pub use self::drained::{Bounds, Left};
 pub use self::engine::{Announced, Engine, EngineError, EngineFuture, Replaced, Stored, Version};
 pub use self::fact::{Fact, Standing, obeyed, standings};
-pub use self::meeting::{Meeting, contribution, meet};
+pub use self::meeting::{Meeting, contribution, lost_aborts, meet};
 pub use self::member::Fleet;
 pub use self::record::{Acknowledged, Digest, GroupRecord, MAX_ADMIN, ReplicaRecord};
 pub use self::shared::{SharedError, SharedState};

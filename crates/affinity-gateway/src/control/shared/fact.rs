@@ -8,6 +8,7 @@ use tower_affinity::core::{Fact, GroupName, Standing, Status, standings};
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
 use crate::control::live::Live;
+use crate::control::store::Kept;
 use crate::control::{Changed, Control, ControlError, Held, Request, StoreError, Verb};
 
 impl Member {
@@ -90,6 +91,23 @@ fn unkept(error: &dyn Error) -> Held {
         "the abort is in force but not kept: a restart forgets it"
     );
     Held::Nowhere
+}
+
+impl Kept {
+    /// Takes up aborts that a state has lost; `false` if there is none that is new.
+    pub(super) fn add_facts(&mut self, mut facts: Vec<Fact>) -> bool {
+        facts.retain(|fact| self.facts.iter().all(|known| known.id != fact.id));
+        for fact in &facts {
+            tracing::warn!(
+                target: "affinity::events",
+                group = %fact.id.name(),
+                "the state has lost an abort, which goes into it again"
+            );
+        }
+        let any = !facts.is_empty();
+        self.facts.extend(facts);
+        any
+    }
 }
 
 impl Control {

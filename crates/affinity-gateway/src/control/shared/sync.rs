@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use tokio::task::spawn_blocking;
-use tower_affinity::core::{Meeting, Replaced, SharedState, Stored, Version, contribution, meet};
+use tower_affinity::core::{
+    Meeting, Replaced, SharedState, Stored, Version, contribution, lost_aborts, meet,
+};
 
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
@@ -81,14 +83,23 @@ impl Member {
         let theirs = theirs.inspect_err(|_| {
             self.shared.rejected.fetch_add(1, Ordering::Relaxed);
         })?;
+        let change = self.control.change_of(&live, &ours, self.control.now());
         Ok(match meet(&ours, &theirs.rollout) {
             Meeting::Same => Look::Same,
             Meeting::Theirs => {
+                let lost = lost_aborts(&ours, &theirs.rollout, change);
+                live.kept.add_facts(lost);
                 live.kept.heard_of(theirs.endpoints);
                 self.control.accept(&mut live, theirs.rollout);
                 Look::Taken
             }
-            Meeting::Ours(ours) => Look::Lost(live.kept.shared_state(ours)),
+            Meeting::Ours(next) => {
+                let lost = lost_aborts(&theirs.rollout, &ours, change);
+                if live.kept.add_facts(lost) {
+                    self.control.accept(&mut live, ours);
+                }
+                Look::Lost(live.kept.shared_state(next))
+            }
         })
     }
 

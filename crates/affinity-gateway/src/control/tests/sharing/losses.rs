@@ -46,6 +46,35 @@ async fn two_states_of_one_number_become_one_of_a_greater_number() {
 }
 
 #[tokio::test]
+async fn no_state_that_comes_back_takes_an_abort_back() {
+    for newer in [false, true] {
+        let engine = MemoryEngine::new();
+        let (one, two) = (Replica::join(&engine).await, Replica::join(&engine).await);
+        let backup = engine.stored();
+        one.run(weights("bbb", 50)).await.unwrap();
+        if newer {
+            one.run(weights("bbb", 60)).await.unwrap();
+        }
+        let theirs = engine.stored();
+        engine.restore(backup);
+        assert_eq!(two.abort("bbb", None).await.held, Held::All);
+        if newer {
+            engine.restore(theirs);
+            two.sync().await;
+        }
+        one.sync().await;
+        assert_eq!((one.state("bbb"), two.state("bbb")), ("aborted", "aborted"));
+        two.sync().await;
+        assert_eq!(one.standings(), []);
+        assert_eq!(two.standings(), []);
+        let known = one.control.rollouts().current();
+        assert_eq!(shared(&engine).rollout, *known);
+        assert_eq!(two.control.rollouts().current(), known);
+        assert_eq!(known.group(&name("bbb")).unwrap().state().name(), "aborted");
+    }
+}
+
+#[tokio::test]
 async fn an_engine_that_lies_is_refused_and_counted_and_the_last_good_state_stays() {
     let engine = MemoryEngine::new();
     let one = Replica::join(&engine).await;
