@@ -112,7 +112,8 @@ async fn a_gateway_that_left_is_not_waited_for_and_one_that_is_gone_can_be_forgo
     };
     cluster.advance(Duration::from_secs(6));
     let leaves = cluster.members.pop().expect("three");
-    leaves.replica.gateway.shutdown().await;
+    let cut = leaves.replica.gateway.shutdown().await;
+    assert_eq!((cut.connections, cut.tunnels), (0, 0), "nothing was open");
     let gone = cluster.members.pop().expect("two");
     let name = gone.replica.gateway.control().replica();
     // it never hears of the drain, and ends without a word
