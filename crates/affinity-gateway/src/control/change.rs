@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tower_affinity::core::{Change, CodeCollision, Refusal, Rollout, Timestamp};
+use tower_affinity::core::{
+    Change, CodeCollision, Group, Refusal, Rollout, State, Status, Timestamp,
+};
 
 use super::error::ControlError;
 use super::expiries::KeptExpiries;
@@ -162,7 +164,12 @@ impl Control {
         kept.endpoints
             .retain(|name, _| next.groups().iter().any(|g| g.name().as_str() == name));
         kept.rollout = next.clone();
-        if let Some((address, group)) = claimed_twice(&next, &kept.endpoints) {
+        // an abort claims no address, so what others have claimed twice must not stand against it
+        let blameless =
+            aborts(rollout, &next) && claimed_twice(rollout, &live.kept.endpoints).is_some();
+        if let Some((address, group)) = claimed_twice(&next, &kept.endpoints)
+            && !blameless
+        {
             return Err(ControlError::EndpointTaken { address, group });
         }
         Ok(next)
@@ -177,4 +184,12 @@ impl Control {
             max_age: live.lifetimes.max_age(),
         }
     }
+}
+
+/// Whether the step from `before` to `next` aborts a group.
+fn aborts(before: &Rollout, next: &Rollout) -> bool {
+    let serves = |id| matches!(before.status(id), Status::Serving(_));
+    let aborted = |group: &&Group| matches!(group.state(), State::Aborted(_));
+    let mut groups = next.groups().iter().filter(aborted);
+    groups.any(|group| serves(group.id()))
 }

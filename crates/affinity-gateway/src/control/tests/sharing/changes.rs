@@ -152,3 +152,24 @@ async fn the_endpoints_of_a_registered_group_reach_every_replica() {
     two.sync().await;
     assert_eq!(ports(&two, "ddd"), [7009]);
 }
+
+#[tokio::test]
+async fn an_address_that_two_groups_claim_stands_against_no_abort() {
+    let engine = MemoryEngine::new();
+    let one = Replica::join(&engine).await;
+    let other = THREE.replace(":7003", ":7009");
+    let two = Replica::with(engine.link(), &other, tempfile::tempdir().unwrap()).await;
+    let register = Verb::Register {
+        group: name("ddd"),
+        endpoints: vec!["127.0.0.1:7009".parse().unwrap()],
+        weight: Weight::ZERO,
+    };
+    one.run(register).await.unwrap();
+    let refused = two.run(weights("bbb", 1)).await;
+    assert!(
+        matches!(refused, Err(ControlError::EndpointTaken { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(two.abort("bbb", None).await.held, Held::All);
+    assert_eq!(two.state("bbb"), "aborted");
+}
