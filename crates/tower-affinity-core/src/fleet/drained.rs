@@ -148,6 +148,16 @@ impl Fleet {
         own.into_iter().chain(others).collect()
     }
 
+    /// The replicas that left so long ago that no pin of theirs is valid by any clock: what they
+    /// said tells nothing any more.
+    #[must_use]
+    pub fn long_left(&self, bounds: Bounds) -> Vec<String> {
+        let counts = bounds.max_age + bounds.skew * 2;
+        let long_ago = |record: &super::ReplicaRecord| self.own.at > record.at.plus(counts);
+        let left = self.named(|word| matches!(word, Word::Left(record) if long_ago(record)));
+        left.collect()
+    }
+
     /// The names of the others of which that is true.
     fn named(&self, is: impl Fn(&Word) -> bool) -> impl Iterator<Item = String> {
         let others = self.others.iter().filter(move |other| is(&other.word));

@@ -33,6 +33,10 @@ impl Member {
         let fleet = Fleet::new(&name, record, &announced);
         self.control.heard(announced, at);
         self.control.judge(&fleet);
+        // each start without a state file has a new name: else their number would only grow
+        for left in fleet.long_left(self.control.bounds()) {
+            self.shared.ask(|engine| engine.forget(&left)).await?;
+        }
         Ok(())
     }
 

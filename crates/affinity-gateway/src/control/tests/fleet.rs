@@ -133,6 +133,20 @@ async fn a_silent_replica_is_waited_for_until_it_is_forgotten() {
 }
 
 #[tokio::test]
+async fn one_that_left_is_forgotten_when_none_of_its_pins_can_be_valid() {
+    let (_, mut replicas) = fleet(2).await;
+    let leaves = replicas.pop().unwrap();
+    let word = Recorder::default();
+    leaves.member().depart(&word, ADMIN).await.unwrap();
+    advance(&replicas, TA);
+    speak(&replicas).await;
+    assert_eq!(replicas[0].control.announced().len(), 2);
+    advance(&replicas, 1);
+    speak(&replicas).await;
+    assert_eq!(replicas[0].control.announced().len(), 1);
+}
+
+#[tokio::test]
 async fn a_replica_that_left_in_good_order_is_not_waited_for() {
     let (_, mut replicas) = fleet(2).await;
     drain(&replicas).await;
