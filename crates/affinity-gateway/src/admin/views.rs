@@ -8,7 +8,9 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use serde::Serialize;
-use tower_affinity::core::{AbortPolicy, Group, GroupId, GroupName, Rollout, State as Life};
+use tower_affinity::core::{
+    AbortPolicy, Group, GroupId, GroupName, Rollout, Standing, State as Life,
+};
 
 use super::AdminOptions;
 use super::problem::Problem;
@@ -23,7 +25,39 @@ pub(super) struct RolloutView {
     stable: String,
     former_stable: Vec<String>,
     locked: bool,
+    /// How the state that replicas share stands to what is shown; absent for the only replica.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<SharedView>,
     groups: Vec<GroupView>,
+}
+
+/// The state that replicas share.
+#[derive(Debug, Serialize)]
+struct SharedView {
+    in_reach: bool,
+    /// Seconds since it was last read.
+    age: u64,
+    /// Aborts that only this replica obeys and that merge by themselves.
+    pending: usize,
+    /// Those that wait for a human.
+    conflicts: usize,
+}
+
+impl SharedView {
+    fn of(control: &Control) -> Option<Self> {
+        let (in_reach, age) = control.shared_reach()?;
+        let facts = control.facts();
+        let conflicts = facts
+            .iter()
+            .filter(|(_, standing)| *standing == Standing::Conflicts)
+            .count();
+        Some(Self {
+            in_reach,
+            age: age.as_secs(),
+            pending: facts.len() - conflicts,
+            conflicts,
+        })
+    }
 }
 
 /// One group. Times are seconds since the Unix epoch.
@@ -92,6 +126,7 @@ impl RolloutView {
                 .map(ToString::to_string)
                 .collect(),
             locked: rollout.is_locked(),
+            shared: SharedView::of(control),
             groups: rollout
                 .groups()
                 .iter()

@@ -102,7 +102,11 @@ impl Control {
     /// Decides a change as [`Control::change`] would, and leaves everything as it is.
     pub(super) fn decide(&self, request: &Request) -> Result<Decided, ControlError> {
         let live = self.live();
-        let before = self.0.rollouts.current();
+        // a change is made in the shared state, whatever this replica obeys besides it
+        let before = match self.member().is_some_and(|member| member.reached().now) {
+            true => Arc::new(live.kept.rollout.clone()),
+            false => self.0.rollouts.current(),
+        };
         let (now, mut kept) = (self.now(), live.asked(request, &before)?);
         let after = self.next(&live, &mut kept, &before, now, |rollout, terms| {
             Ok(request.verb.apply(rollout, terms)?)

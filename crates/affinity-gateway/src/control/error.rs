@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use thiserror::Error;
-use tower_affinity::core::{GroupName, KeyError, Refusal, Revision, RolloutError};
+use tower_affinity::core::{GroupName, KeyError, Refusal, Revision, RolloutError, SharedError};
 
 use super::shared::SharedTrouble;
 use super::store::StoreError;
@@ -59,6 +59,12 @@ pub enum ControlError {
         "until the shared state can be used, only an abort is accepted, and holds on this replica"
     )]
     Shared(#[from] SharedTrouble),
+    /// What the engine holds is refused, and nothing was accepted before that could be served.
+    #[error(
+        "what the replicas share cannot be used and there is no state of this one; restore it, or \
+         delete the document (PREFIX/state in etcd): a replica that runs writes its own back"
+    )]
+    SharedRefused(#[source] SharedError),
     /// The new state could not be kept, so it was not made.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -9,7 +9,7 @@ use tower_affinity::core::{
 };
 use tower_affinity::wire::PathPattern;
 
-use super::{Control, ControlError, Request};
+use super::{Control, ControlError, Request, Verb};
 use crate::config::ScopeSetting;
 
 /// A change as it would be made now.
@@ -92,9 +92,11 @@ impl Control {
     ///
     /// As [`Control::change`], but for what only the disk can refuse.
     pub fn preview(&self, request: &Request) -> Result<Preview, ControlError> {
-        if let Some(member) = self.member() {
-            // without the shared state it is what would happen on this replica
-            member.sync_blocking();
+        if let Some(member) = self.member()
+            && let Err(trouble) = member.sync_blocking()
+            && !matches!(request.verb, Verb::Abort { .. })
+        {
+            return Err(trouble.into());
         }
         Ok(self.decide(request)?.preview(self.expiries()))
     }

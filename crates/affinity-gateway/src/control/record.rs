@@ -1,6 +1,7 @@
 //! What this replica says of itself, and concludes from what all say.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tower_affinity::core::{
@@ -68,6 +69,14 @@ impl Control {
             true => vec!["the other replicas were not heard yet".to_owned()],
             false => why,
         }
+    }
+
+    /// Whether the state that replicas share is in reach, and how long ago it was last read; `None`
+    /// for the only replica.
+    #[must_use]
+    pub fn shared_reach(&self) -> Option<(bool, Duration)> {
+        let reached = self.member()?.reached();
+        Some((reached.now, self.now().since(reached.at)))
     }
 
     /// Ready whenever the other replicas were heard.

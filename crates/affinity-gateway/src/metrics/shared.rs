@@ -64,9 +64,10 @@ impl SharedSeries {
             .count();
         self.conflicts.set(conflicts as f64);
         self.pending.set((facts.len() - conflicts) as f64);
-        if let Some(member) = control.member() {
-            let age = control.now().since(member.reached().at);
+        if let Some((_, age)) = control.shared_reach() {
             self.age.set(age.as_secs_f64());
+        }
+        if let Some(member) = control.member() {
             let counts = member.counts();
             self.regressions.absolute(counts.regressions);
             self.rejected.absolute(counts.rejected);

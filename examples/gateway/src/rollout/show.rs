@@ -19,7 +19,13 @@ pub(super) fn table(rollout: &RolloutView) -> String {
     let mut rows = vec![COLUMNS.map(str::to_owned)];
     rows.extend(rollout.groups.iter().map(|group| row(group, total)));
     let lock = rollout.lock_note();
-    format!("revision {}{lock}\n{}", rollout.revision, aligned(&rows))
+    let notes = rollout.here_only();
+    let notes = notes.map(|notes| format!("{notes}\n")).unwrap_or_default();
+    format!(
+        "{notes}revision {}{lock}\n{}",
+        rollout.revision,
+        aligned(&rows)
+    )
 }
 
 fn row(group: &GroupView, total: u64) -> [String; 7] {

@@ -11,7 +11,42 @@ use crate::output::instant;
 pub(super) struct RolloutView {
     pub(super) revision: u64,
     pub(super) locked: bool,
+    #[serde(default)]
+    shared: Option<SharedView>,
     pub(super) groups: Vec<GroupView>,
+}
+
+/// How the state that replicas share stands to what is shown.
+#[derive(Debug, Deserialize)]
+struct SharedView {
+    in_reach: bool,
+    age: u64,
+    pending: u64,
+    conflicts: u64,
+}
+
+impl RolloutView {
+    /// What is shown holds on the asked replica only; nothing if all have it.
+    pub(super) fn here_only(&self) -> Option<String> {
+        let shared = self.shared.as_ref()?;
+        let mut notes = Vec::new();
+        if !shared.in_reach {
+            notes.push(format!(
+                "the shared state is out of reach for {}s",
+                shared.age
+            ));
+        }
+        if shared.pending > 0 {
+            notes.push(format!("{} aborts are pending", shared.pending));
+        }
+        if shared.conflicts > 0 {
+            notes.push(format!("{} aborts are in conflict", shared.conflicts));
+        }
+        let notes = (!notes.is_empty()).then(|| notes.join(", "))?;
+        Some(format!(
+            "{notes}: what is shown holds on the asked replica only (rollout facts)"
+        ))
+    }
 }
 
 /// One group. Times are seconds since the Unix epoch.

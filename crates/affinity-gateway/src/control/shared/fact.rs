@@ -3,13 +3,13 @@
 use std::error::Error;
 
 use tokio::task::spawn_blocking;
-use tower_affinity::core::{Fact, GroupName, Standing, Status, standings};
+use tower_affinity::core::{Fact, GroupName, Rollout, Standing, Status, standings};
 
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
 use crate::control::live::Live;
 use crate::control::store::Kept;
-use crate::control::{Changed, Control, ControlError, Held, Request, StoreError, Verb};
+use crate::control::{Changed, Control, ControlError, Held, Request, StoreError};
 
 impl Member {
     /// Takes an abort as a fact: obeyed here from now on, and synced to the local file before it
@@ -24,8 +24,7 @@ impl Member {
         let after = self.control.rollouts().current();
         let control = self.control.clone();
         let held = match spawn_blocking(move || control.save()).await {
-            // aborted before, as the shared state knows
-            Ok(Ok(())) if !self.holds_fact(request) => Held::All,
+            // also what all knew to be aborted: they may have restored it since
             Ok(Ok(())) => Held::Replica,
             Ok(Err(error)) => unkept(&error),
             Err(error) => unkept(&error),
@@ -35,15 +34,6 @@ impl Member {
             after,
             held,
         })
-    }
-
-    fn holds_fact(&self, request: &Request) -> bool {
-        let live = self.control.live();
-        let mut facts = live.kept.facts.iter();
-        match &request.verb {
-            Verb::Abort { group, .. } => facts.any(|fact| fact.id.name() == group),
-            _ => false,
-        }
     }
 
     fn take_fact(&self, request: &Request, trouble: SharedTrouble) -> Result<(), ControlError> {
@@ -80,6 +70,22 @@ impl Member {
         let shared = live.kept.rollout.clone();
         self.control.accept(&mut live, shared);
         Ok(())
+    }
+}
+
+/// The policy of an abort is that of the first in the shared state; a stricter one is not lost
+/// without a word.
+fn warn_of_policy(shared: &Rollout, fact: &Fact) {
+    if let Status::Aborted(abort) = shared.status(&fact.id)
+        && abort.policy != fact.abort.policy
+    {
+        tracing::warn!(
+            target: "affinity::events",
+            group = %fact.id.name(),
+            here = ?fact.abort.policy,
+            shared = ?abort.policy,
+            "all obey another policy of the abort than this replica did: repeat it to change that"
+        );
     }
 }
 
@@ -152,6 +158,7 @@ impl Control {
         let mut standings = standings(&shared, &before).into_iter();
         live.kept.facts.retain_mut(|fact| match standings.next() {
             Some(Standing::Done) => {
+                warn_of_policy(&shared, fact);
                 tracing::info!(
                     target: "affinity::events", group = %fact.id.name(), "all know of the abort"
                 );

@@ -28,14 +28,15 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// As [`Control::start`], and if what the engine holds is refused.
+    /// As [`Control::start`], and if what the engine holds is refused and nothing was accepted
+    /// before.
     pub async fn join(
         settings: &Settings,
         groups: Groups,
         clock: Arc<dyn Clock>,
         engine: Arc<dyn Engine>,
     ) -> Result<Start, ControlError> {
-        let shared = Arc::new(Shared::new(engine, settings.service.clone()));
+        let shared = Arc::new(Shared::new(engine, settings.service.clone(), clock.now()));
         let file = StateFile::new(settings.state.file.clone());
         let local = match spawn_blocking(move || file.load()).await {
             Ok(loaded) => loaded?,
@@ -56,9 +57,6 @@ impl Control {
             .map_err(|_| ControlError::Shared(SharedTrouble::Busy))??;
         let member = Member::new(start.control.clone(), shared);
         if let Err(trouble) = member.sync().await {
-            if let SharedTrouble::Refused(_) = trouble {
-                return Err(trouble.into());
-            }
             let error = with_causes(&trouble);
             tracing::warn!(error, "serving what was accepted last");
         }
@@ -108,7 +106,8 @@ impl Shared {
         let Stored { document, version } = read?;
         if let Some(document) = document {
             let state = SharedState::from_document(&document, &self.service);
-            return Ok(Some(Kept::of_shared(state.map_err(SharedTrouble::from)?)));
+            let state = state.map_err(ControlError::SharedRefused)?;
+            return Ok(Some(Kept::of_shared(state)));
         }
         let kept = Kept::first(settings, clock.now())?;
         let document = kept.shared_state(kept.rollout.clone());

@@ -64,7 +64,7 @@ pub(crate) struct Counts {
 /// When the shared state was last read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reached {
-    /// When it was last found to be the same as ours, or became it.
+    /// When it was last found to be the same as ours, or became it; before that, when we started.
     pub(crate) at: Timestamp,
     /// Whether the last try succeeded.
     pub(crate) now: bool,
@@ -128,7 +128,7 @@ impl Member {
 
 impl Shared {
     /// The engine of a service; to be made where a runtime runs.
-    pub(super) fn new(engine: Arc<dyn Engine>, service: ServiceName) -> Self {
+    pub(super) fn new(engine: Arc<dyn Engine>, service: ServiceName, now: Timestamp) -> Self {
         Self {
             engine,
             service,
@@ -136,7 +136,7 @@ impl Shared {
             changing: tokio::sync::Mutex::new(()),
             runtime: Handle::current(),
             reached: Mutex::new(Reached {
-                at: Timestamp::default(),
+                at: now,
                 now: false,
             }),
             regressions: AtomicU64::new(0),

@@ -39,11 +39,11 @@ impl Member {
         synced
     }
 
-    /// As [`Member::sync`], for who may block. That it failed is told and counted there.
-    pub(in crate::control) fn sync_blocking(&self) {
+    /// As [`Member::sync`], for who may block.
+    pub(in crate::control) fn sync_blocking(&self) -> Result<Version, SharedTrouble> {
         let member = self.clone();
-        let synced = self.shared.wait(async move { member.sync().await.is_ok() });
-        tracing::debug!(synced, "the shared state was looked at");
+        let synced = self.shared.wait(async move { member.sync().await });
+        synced.unwrap_or(Err(SharedTrouble::Silent))
     }
 
     /// Reads the shared state and takes it, or writes ours back where it was lost.

@@ -28,14 +28,59 @@ async fn an_abort_without_the_engine_is_a_fact_and_merges_when_it_is_back() {
 }
 
 #[tokio::test]
-async fn an_abort_that_all_know_is_held_by_all_without_the_engine_too() {
+async fn a_replica_that_is_cut_off_never_says_that_all_obey_an_abort() {
     let engine = MemoryEngine::new();
-    let one = Replica::join(&engine).await;
+    let (one, two) = (Replica::join(&engine).await, Replica::join(&engine).await);
     one.abort("bbb", None).await;
-    engine.all_suffer(Fault::OutOfReach);
+    one.engine.suffer(Fault::OutOfReach);
+    // what all knew to be aborted serves again, which the one that is cut off cannot know
+    two.run(Verb::Restore(name("bbb"))).await.unwrap();
+    two.run(weights("bbb", 20)).await.unwrap();
     let again = one.abort("bbb", None).await;
-    assert_eq!((again.held, one.standings()), (Held::All, Vec::new()));
+    assert_eq!((again.held, one.standings()), (Held::Replica, Vec::new()));
     assert_eq!(one.abort("ccc", None).await.held, Held::Replica);
+}
+
+#[tokio::test]
+async fn a_preview_shows_what_the_shared_state_would_become() {
+    let engine = MemoryEngine::new();
+    let (one, two) = (Replica::join(&engine).await, Replica::join(&engine).await);
+    one.engine.suffer(Fault::OutOfReach);
+    one.abort("bbb", None).await;
+    let preview = |verb: Verb| {
+        let (control, request) = (
+            one.control.clone(),
+            Request {
+                who: "a test".to_owned(),
+                if_match: None,
+                verb,
+            },
+        );
+        tokio::task::spawn_blocking(move || control.preview(&request))
+    };
+    let refused = preview(weights("ccc", 1)).await.unwrap();
+    assert!(
+        matches!(refused, Err(ControlError::Shared(_))),
+        "as the change itself"
+    );
+    two.run(Verb::Promote(name("bbb"))).await.unwrap();
+    one.engine.suffer(None);
+    one.sync().await;
+    assert_eq!(one.standings(), [("bbb".to_owned(), Standing::Conflicts)]);
+    let shown = preview(abort("bbb", None)).await.unwrap().unwrap();
+    let confirmed = one.abort("bbb", None).await;
+    assert_ne!(*shown.before, shown.after, "it changes what all obey");
+    assert_eq!(shown.after.groups().len(), confirmed.after.groups().len());
+    for (previewed, made) in shown.after.groups().iter().zip(confirmed.after.groups()) {
+        assert_eq!(previewed.weight(), made.weight(), "{}", made.name());
+        assert_eq!(
+            previewed.state().name(),
+            made.state().name(),
+            "{}",
+            made.name()
+        );
+    }
+    assert_eq!(shown.after.stable(), confirmed.after.stable());
 }
 
 #[tokio::test]

@@ -119,6 +119,33 @@ async fn an_engine_that_lies_is_refused_and_counted_and_the_last_good_state_stay
 }
 
 #[tokio::test]
+async fn a_replica_with_a_state_of_its_own_starts_beside_a_document_that_is_none() {
+    let engine = MemoryEngine::new();
+    let one = Replica::join(&engine).await;
+    one.run(weights("bbb", 50)).await.unwrap();
+    let revision = one.revision();
+    let truth = engine.stored();
+    engine.restore(Stored {
+        document: Some("garbage".to_owned()),
+        version: truth.version,
+    });
+    let one = one.restart(THREE).await;
+    assert_eq!(one.revision(), revision, "what it accepted last");
+    assert!(one.member().counts().rejected > 0);
+    let nothing = Stored {
+        document: None,
+        version: Version::NONE,
+    };
+    engine.restore(nothing);
+    one.sync().await;
+    assert_eq!(
+        shared(&engine).rollout.revision(),
+        revision,
+        "it is written back"
+    );
+}
+
+#[tokio::test]
 async fn a_state_from_a_later_release_refuses_the_start_and_says_what_to_do() {
     let engine = MemoryEngine::new();
     let one = Replica::join(&engine).await;
@@ -139,6 +166,7 @@ async fn a_state_from_a_later_release_refuses_the_start_and_says_what_to_do() {
     let clock = HandClock::at(Timestamp::from_secs(START));
     let refused = join(&engine, &settings(THREE, directory.path()), &clock).await;
     let message = crate::causes::with_causes(&refused.unwrap_err());
+    assert!(message.contains("delete the document"), "{message}");
     assert!(
         message.contains("version 2; this release reads version 1"),
         "{message}"
