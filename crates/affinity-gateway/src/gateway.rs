@@ -37,7 +37,9 @@ pub struct Gateway {
     data: JoinHandle<Drained>,
     tasks: Vec<JoinHandle<()>>,
     shutdown: CancellationToken,
-    _end: DropGuard,
+    /// Ends what a request that is still in flight counts on.
+    rest: CancellationToken,
+    _ends: [DropGuard; 2],
 }
 
 impl Gateway {
@@ -92,7 +94,8 @@ impl Gateway {
         let (address, admin) = (data.address(), side.address());
         let token = AdminToken::load_or_create(&settings.listen.admin_token_file)?;
         let shutdown = CancellationToken::new();
-        let end = shutdown.clone().drop_guard();
+        let rest = CancellationToken::new();
+        let ends = [shutdown.clone(), rest.clone()].map(CancellationToken::drop_guard);
         let entrance = Entrance::default();
         let side = tokio::spawn(serve_admin(
             side.listen()?,
@@ -122,22 +125,22 @@ impl Gateway {
             tokio::spawn(cuts::follow(
                 running.control().clone(),
                 running.metrics().recorder().clone(),
-                shutdown.clone(),
+                rest.clone(),
             )),
             tokio::spawn(drained::follow(
                 running.control().clone(),
                 running.metrics().recorder().clone(),
-                shutdown.clone(),
+                rest.clone(),
             )),
         ];
         if let Some(member) = running.control().member() {
-            tasks.push(tokio::spawn(follow(member.clone(), shutdown.clone())));
+            tasks.push(tokio::spawn(follow(member.clone(), rest.clone())));
             let recorder = running.metrics().recorder().clone();
             tasks.push(tokio::spawn(beat(
                 member,
                 recorder,
                 format!("http://{admin}"),
-                shutdown.clone(),
+                rest.clone(),
             )));
         }
         Ok(Self {
@@ -147,7 +150,8 @@ impl Gateway {
             data,
             tasks,
             shutdown,
-            _end: end,
+            rest,
+            _ends: ends,
         })
     }
 
@@ -204,6 +208,8 @@ impl Gateway {
         self.shutdown.cancel();
         // a panic in the accept loop has cut everything already
         let drained = self.data.await.unwrap_or_default();
+        // until here an abort was still heard, and its streams cut
+        self.rest.cancel();
         for task in self.tasks {
             if let Err(error) = task.await {
                 tracing::error!(%error, "a task of the gateway failed");

@@ -67,6 +67,8 @@ fn pace(control: &Control) -> Duration {
         match left.after {
             _ if left.drained => BEAT,
             None => AGAIN,
+            // what is open ends in its own time, which may be hours
+            Some(_) if left.open > 0 => AGAIN,
             Some(after) if after <= soon => DRAINING,
             Some(_) => BEAT,
         }

@@ -73,6 +73,7 @@ impl Control {
     }
 
     fn change_alone(&self, request: &Request) -> Result<Changed, ControlError> {
+        let _saving = self.saving();
         let mut live = self.live();
         let before = self.0.rollouts.current();
         let is_abort = matches!(request.verb, Verb::Abort { .. });

@@ -28,6 +28,9 @@ pub(super) struct Plane {
     clock: SharedClock,
     pub(super) file: StateFile,
     live: Mutex<Live>,
+    /// Held while the state file is written, and taken before `live`: who only looks does not wait
+    /// for a slow disk.
+    saving: Mutex<()>,
     pub(super) peers: Peers,
     /// What other replicas share with this one; `None` for the only one.
     shared: Option<Arc<Shared>>,
@@ -96,6 +99,7 @@ impl Control {
             clock: SharedClock(clock),
             file: StateFile::new(settings.state.file.clone()),
             live: Mutex::new(live),
+            saving: Mutex::new(()),
             peers: Peers::default(),
             shared,
         }));
@@ -225,22 +229,26 @@ impl Control {
     }
 
     fn keep(&self, expiries: KeptExpiries) -> Result<(), StoreError> {
-        let mut live = self.live();
-        if live.kept.expiries == expiries {
+        let _saving = self.saving();
+        let kept = self.live().kept.clone();
+        if kept.expiries == expiries {
             return Ok(());
         }
-        let kept = Kept {
-            expiries,
-            ..live.kept.clone()
-        };
+        let kept = Kept { expiries, ..kept };
         self.0.file.save(&kept)?;
-        live.kept = kept;
+        self.live().kept.expiries = kept.expiries;
         Ok(())
     }
 
     /// Keeps what was accepted.
     pub(super) fn save(&self) -> Result<(), StoreError> {
-        self.0.file.save(&self.live().kept)
+        let _saving = self.saving();
+        let kept = self.live().kept.clone();
+        self.0.file.save(&kept)
+    }
+
+    pub(super) fn saving(&self) -> MutexGuard<'_, ()> {
+        self.0.saving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn live(&self) -> MutexGuard<'_, Live> {
