@@ -17,6 +17,8 @@ const REGRESSIONS: &[(u64, &str)] = &[
         730,
         "an abort that is given another policy while a moved pin is on its way",
     ),
+    (500_012, "aborts out of reach of the engine"),
+    (500_671, "aborts out of reach of the engine"),
     (
         1_001_237,
         "two pins of one session, alike but for their groups",
