@@ -244,12 +244,15 @@ impl Rollout {
         self.stable_id()
     }
 
-    /// Every id that pins may name: those of the groups and those that are remembered.
+    /// Every id that pins may name, once: those of the groups and those that are remembered.
     pub fn ids(&self) -> impl Iterator<Item = &GroupId> {
-        self.groups
-            .iter()
-            .map(|g| &g.id)
-            .chain(self.tombstones.iter().map(|t| &t.id))
+        let remembered = self.tombstones.iter().map(|t| &t.id);
+        let all = self.groups.iter().map(|g| &g.id).chain(remembered);
+        let before = all.clone();
+        // an aborted group is remembered once it is retired, and again once it is restored
+        let is_first = move |nth, id| before.clone().take(nth).all(|known| known != id);
+        let firsts = all.enumerate().filter(move |(nth, id)| is_first(*nth, *id));
+        firsts.map(|(_, id)| id)
     }
 
     /// The same state under a greater revision, once a pin has shown that there was one.

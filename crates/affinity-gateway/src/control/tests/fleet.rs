@@ -268,3 +268,24 @@ async fn the_skew_between_replicas_delays_the_end_by_twice_as_much() {
     speak(&replicas).await;
     assert!(left(&replicas[0]).drained, "{:?}", left(&replicas[0]));
 }
+
+#[tokio::test]
+async fn a_replica_is_understood_after_an_aborted_group_was_retired() {
+    let (_, replicas) = fleet(2).await;
+    let abort = Verb::Abort {
+        group: name("ccc"),
+        to: None,
+        policy: None,
+        within: None,
+        force: true,
+    };
+    replicas[0].run(abort).await.unwrap();
+    let retire = Verb::Retire {
+        group: name("ccc"),
+        force: false,
+    };
+    replicas[0].run(retire).await.unwrap();
+    drain(&replicas).await;
+    speak(&replicas).await;
+    assert_eq!(left(&replicas[0]).waits_for, [""; 0]);
+}

@@ -33,6 +33,20 @@ fn an_aborted_id_stays_aborted_after_it_is_retired_until_no_pin_can_be_valid() {
 }
 
 #[test]
+fn an_aborted_id_is_named_once_after_it_is_retired_and_restored() {
+    let retired = town()
+        .retire(&name("E"), None, false, after(&town(), at(0)))
+        .unwrap();
+    let restored = retired
+        .restore(&name("E"), after(&retired, at(100)))
+        .unwrap();
+    for rollout in [retired, restored] {
+        let named = rollout.ids().filter(|known| **known == id("E", 1));
+        assert_eq!(named.count(), 1, "{}", shape(&rollout));
+    }
+}
+
+#[test]
 fn an_aborted_id_stays_aborted_after_it_is_restored() {
     let restored = town().restore(&name("E"), after(&town(), at(0))).unwrap();
     assert!(is_aborted(&restored, "E"));
