@@ -24,6 +24,9 @@ impl World<'_> {
         for replica in 0..self.replicas.len() {
             self.replicas[replica].blind = None;
             self.replicas[replica].cut_until = 0;
+            if self.is_gone(replica) {
+                self.start(replica)?;
+            }
             if self.source == Source::Engine {
                 // what one contributes, the others read
                 self.after(5_000, Event::Reread(replica));
@@ -141,7 +144,13 @@ impl World<'_> {
             return Ok(());
         }
         self.order(&Order::Lock(false))?;
-        self.advance(TA.as_millis() as Millis + 2 * SKEW.as_millis() as Millis + 1_000)?;
+        // what was ordered last is known everywhere after a minute
+        let known = 61_000;
+        self.advance(TA.as_millis() as Millis + 4 * SKEW.as_millis() as Millis + known)?;
+        for _ in 0..2 {
+            // what one says, the others hear
+            self.beat_all();
+        }
         for group in 0..GROUPS as u8 {
             let state = match self.source {
                 Source::Engine => &self.head,

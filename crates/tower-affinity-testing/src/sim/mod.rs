@@ -7,7 +7,9 @@
 //! forge some, send several, and go away; testers who send overrides, of which some have ended or
 //! are forged; applications that end, release and acknowledge; an operator who changes the rollout. Snapshots of a shared
 //! engine come to the replicas late, twice, out of order or not at all; a replica that cannot reach
-//! it takes aborts as facts, and the engine is set back to backups. Without an engine each replica
+//! it takes aborts as facts, and the engine is set back to backups. Replicas crash, leave in good
+//! order, come back and are forgotten; what they say of themselves is lost and late, and from that
+//! each concludes which groups are drained. Without an engine each replica
 //! has a file of its own and is told every order. Time is virtual, nothing is threaded, and
 //! all that happens follows from the seed.
 //!
@@ -33,6 +35,7 @@
 mod calm;
 mod client;
 mod control;
+mod fleet;
 mod flight;
 mod grant;
 mod history;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tower_affinity_core::{
-    AbortPolicy, AbortRequest, Answer, Change, Chosen, Fact, Fault, GroupId, GroupName, Inputs,
-    Lifetimes, Meeting, Outcome, Override, PinCodec, Readiness, Refusal, Revision, Rollout,
-    SessionPin, Settled, Standing, Timestamp, Weight, choose, contribution, decide, meet, obeyed,
-    settle,
+    AbortPolicy, AbortRequest, Announced, Answer, Bounds, Change, Chosen, Fact, Fault, Fleet,
+    Group, GroupId, GroupName, Inputs, Left, Lifetimes, Meeting, Outcome, Override, PinCodec,
+    Readiness, Refusal, ReplicaRecord, Revision, Rollout, SessionPin, Settled, Standing, Timestamp,
+    Weight, choose, contribution, decide, meet, obeyed, settle,
 };
 
 use super::names::name_of;
@@ -156,9 +156,19 @@ pub trait Parts: Sync {
         contribution(shared, facts, || None, shown, change)
     }
 
-    /// Until when a group is not drained that every replica has known to drain since `all_know`.
-    fn drained_by(&self, all_know: Timestamp, max_age: Duration, skew: Duration) -> Timestamp {
-        all_know.plus(max_age).plus(skew * 2)
+    /// The state of which a replica tells the others, of the shared one and what it obeys.
+    fn told<'a>(&self, _shared: &'a Rollout, obeyed: &'a Rollout) -> &'a Rollout {
+        obeyed
+    }
+
+    /// All replicas, as one of them sees them.
+    fn fleet(&self, name: &str, own: ReplicaRecord, announced: &[Announced]) -> Fleet {
+        Fleet::new(name, own, announced)
+    }
+
+    /// What is left of a group.
+    fn left(&self, fleet: &Fleet, group: &Group, bounds: Bounds) -> Left {
+        fleet.left(group, bounds)
     }
 
     /// Changes a rollout.

@@ -155,6 +155,16 @@ reached! {
     drawn_anew_in_place,
     /// A session that something other than the draw placed, kept by a step.
     placed_session_kept_by_a_step,
+    /// A group that a replica says is drained although another one is silent.
+    drained_with_a_silent_replica,
+    /// One that it says is drained although a replica has left.
+    drained_after_a_leave,
+    /// One that waits for the word of a replica.
+    drained_waits_for_a_replica,
+    /// A pin to a group that was drained: it is not any more.
+    late_pin_after_drained,
+    /// A replica that an operator has forgotten.
+    replica_forgotten,
     /// A crash of a replica with requests in flight.
     crash_with_requests_in_flight,
 }

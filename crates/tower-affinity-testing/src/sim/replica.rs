@@ -1,13 +1,14 @@
 //! A replica: what it was told, what it sees, and how its clock runs.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use tower_affinity_core::{
-    Fact, GroupCodes, GroupName, PinCodec, Readiness, Ready, Rollout, Timestamp,
+    Fact, GroupCodes, GroupName, PinCodec, Readiness, Ready, ReplicaRecord, Rollout, Timestamp,
 };
 
+use super::fleet::{Expiries, Heard};
 use super::model::{Claim, Model};
 use super::names::{GROUPS, Id, Millis, number_of};
 
@@ -69,8 +70,19 @@ pub(super) struct Replica {
     pub(super) epoch: usize,
     /// The greatest revision that a pin showed, and since when it is waited for.
     pub(super) behind: Option<(u64, Millis)>,
-    /// The groups that it knows to drain: since when by the state, and since when it knows.
-    pub(super) draining: BTreeMap<Id, (Timestamp, Millis)>,
+    /// Until when pins are valid, as far as it knows, and what of that is in its file.
+    pub(super) expiries: Expiries,
+    pub(super) kept: Expiries,
+    /// Whether it crashed since, so that what is not in its file is lost.
+    pub(super) crashed: bool,
+    /// What it said of itself when it put its state in force.
+    pub(super) record: Option<Rc<ReplicaRecord>>,
+    /// What it has heard of all.
+    pub(super) heard: Vec<Heard>,
+    /// The groups that it says are drained, with the ends of their new sessions.
+    pub(super) says_drained: BTreeSet<(Id, Millis)>,
+    /// Whether it serves nobody at present.
+    pub(super) gone: bool,
     pub(super) lives: u32,
     /// Until when nothing comes to it from the engine.
     pub(super) cut_until: Millis,

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
-use tower_affinity_core::{DrawSalt, PinCodec, Timestamp};
+use tower_affinity_core::{DrawSalt, KeyId, PinCodec, Timestamp};
 
 use super::Violation;
 use super::client::Client;
+use super::fleet::{Expiries, Placed, Said};
 use super::flight::Flight;
 use super::history::History;
 use super::ledger::Entry;
@@ -35,6 +36,8 @@ pub(super) enum Source {
 pub(super) enum Event {
     Deliver(usize, Rc<State>),
     Reread(usize),
+    Say(usize, Said),
+    Start(usize),
     Obey(usize, Order),
     Look(usize, usize),
     Answer(u64),
@@ -66,8 +69,16 @@ pub(super) struct World<'p> {
     pub(super) neighbour: PinCodec,
     pub(super) salt: DrawSalt,
     pub(super) history: History,
-    /// Groups that were retired because they were drained.
-    pub(super) drained: BTreeSet<Id>,
+    /// Groups that were retired because they were drained, and when.
+    pub(super) drained: BTreeMap<Id, Millis>,
+    /// What the engine has of each replica.
+    pub(super) said: Vec<Option<Said>>,
+    /// How each session came to a group.
+    pub(super) placed: HashMap<(u128, Id), Placed>,
+    /// Until when nothing is promised of drained groups, since a replica was forgotten.
+    pub(super) risky_until: Millis,
+    /// The key that signs, by the replicas' records.
+    pub(super) signing: KeyId,
     pub(super) rotated_at: Millis,
     pub(super) faults: bool,
     /// For how many advances time passes slowly, so that replicas are seen while they are behind.
@@ -107,7 +118,13 @@ impl<'p> World<'p> {
             blind: None,
             epoch: 0,
             behind: None,
-            draining: BTreeMap::new(),
+            expiries: Expiries::default(),
+            kept: Expiries::default(),
+            crashed: false,
+            record: None,
+            heard: Vec::new(),
+            says_drained: BTreeSet::new(),
+            gone: false,
             lives: 0,
             cut_until: 0,
         });
@@ -115,7 +132,7 @@ impl<'p> World<'p> {
         let clients = 6 + dice.below(8);
         let clients = (0..clients).map(|n| Client::new(n % 2 == 0)).collect();
         let endpoints = (0..GROUPS).map(|_| vec![true; 1 + dice.below(3)]).collect();
-        Self {
+        let mut world = Self {
             parts,
             now: START * 1000,
             queue: BTreeMap::new(),
@@ -124,6 +141,7 @@ impl<'p> World<'p> {
             head: state,
             backups: VecDeque::new(),
             promised: BTreeMap::new(),
+            said: vec![None; replicas.len()],
             replicas,
             clients,
             endpoints,
@@ -136,14 +154,21 @@ impl<'p> World<'p> {
             history: History {
                 sessions: HashMap::new(),
             },
-            drained: BTreeSet::new(),
+            drained: BTreeMap::new(),
+            placed: HashMap::new(),
+            risky_until: 0,
+            signing: "k0".parse().expect("a key's id"),
             rotated_at: START * 1000,
             faults: true,
             hurry: 0,
             trace: Trace::new(tells),
             record: None,
             dice,
+        };
+        for replica in 0..world.replicas.len() {
+            world.acknowledge(replica);
         }
+        world
     }
 
     /// What a replica's slewed clock shows.
@@ -172,6 +197,11 @@ impl<'p> World<'p> {
     }
 
     pub(super) fn is_cut(&self, replica: usize) -> bool {
+        self.is_cut_off(replica) || self.is_gone(replica)
+    }
+
+    /// Whether the network keeps the engine from a replica.
+    pub(super) fn is_cut_off(&self, replica: usize) -> bool {
         self.now < self.replicas[replica].cut_until
     }
 

@@ -4,6 +4,7 @@ mod changes;
 mod choices;
 mod chosen;
 mod decisions;
+mod drained;
 mod facts;
 
 use tower_affinity_testing::sim::{self, Parts, STEPS};
@@ -27,6 +28,7 @@ fn every_planted_bug_is_found() {
         .chain(choices::all())
         .chain(chosen::all())
         .chain(facts::all())
+        .chain(drained::all())
     {
         let (invariant, seed, step) = found(&*bug);
         println!("{name}: {invariant}, seed {seed}, step {step}");

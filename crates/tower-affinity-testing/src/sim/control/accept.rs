@@ -1,13 +1,11 @@
 //! A state comes to a replica.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tower_affinity_core::{Revision, State as GroupState};
+use tower_affinity_core::Revision;
 
 use crate::sim::Violation;
 use crate::sim::model::Group;
-use crate::sim::names::{Id, id_of};
 use crate::sim::replica::State;
 use crate::sim::world::{Check, World};
 
@@ -49,20 +47,6 @@ impl World<'_> {
         self.trace.mix_numbers(&[replica as u64, revision.0]);
         self.count_crossed();
         Ok(())
-    }
-
-    /// Since when a replica knows of each group that it drains.
-    pub(super) fn acknowledge(&mut self, replica: usize) {
-        let own = &mut self.replicas[replica];
-        let mut draining = BTreeMap::new();
-        for group in own.state.rollout.groups() {
-            if let GroupState::Draining { since } = group.state() {
-                let id: Id = id_of(group.id());
-                let known = own.draining.get(&id).filter(|(of, _)| of == since);
-                draining.insert(id, known.copied().unwrap_or((*since, self.now)));
-            }
-        }
-        own.draining = draining;
     }
 
     /// A replica with a file of its own takes the same state under a greater revision: a pin has

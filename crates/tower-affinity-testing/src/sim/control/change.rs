@@ -16,7 +16,7 @@ impl World<'_> {
     pub(crate) fn obey(&mut self, replica: usize, order: &Order) -> Check {
         let own = Rc::clone(&self.replicas[replica].shared);
         let (view, now) = (self.replicas[replica].view(), self.clock(replica));
-        match self.changed(&own, order, view, now, Some(replica))? {
+        match self.changed(&own, order, view, now, replica)? {
             Some(next) => self.accept(replica, next),
             None => Ok(()),
         }
@@ -30,7 +30,7 @@ impl World<'_> {
         order: &Order,
         view: View,
         now: Timestamp,
-        replica: Option<usize>,
+        replica: usize,
     ) -> Check<Option<Rc<State>>> {
         let revision = Revision(state.rollout.revision().0 + 1);
         let change = Change {
@@ -38,18 +38,21 @@ impl World<'_> {
             now,
             max_age: TA,
         };
-        let drained_by = self.drained_by(state, order, replica);
+        let drained_by = self.drained_by(state, order, replica)?;
         let real = self
             .parts
             .change(&state.rollout, order, &view, drained_by, change);
         let ready = |n: u8| view.0[usize::from(n)].is_none();
-        let drained = drained_by.is_none_or(|by| now > by);
-        let model = state
-            .model
-            .after(order, revision.0, now.as_millis(), ready, drained);
+        let model = state.model.after(
+            order,
+            revision.0,
+            now.as_millis(),
+            ready,
+            drained_by.is_none(),
+        );
         self.trace.tell(|| {
             format!(
-                "order {order:?} at {replica:?}: {}",
+                "order {order:?} at {replica}: {}",
                 match &real {
                     Ok(rollout) => format!("revision {}", rollout.revision()),
                     Err(refusal) => format!("refused, {refusal}"),
@@ -86,29 +89,31 @@ impl World<'_> {
         if rollout.revision() == state.rollout.revision() {
             return Ok(None);
         }
-        self.note(state, order, drained_by.is_some());
+        self.note(state, order);
         Ok(Some(State::new(rollout, model)))
     }
 
     /// Notes what an accepted order means for the invariants and for what has to be reached.
-    pub(crate) fn note(&mut self, before: &State, order: &Order, was_draining: bool) {
+    pub(crate) fn note(&mut self, before: &State, order: &Order) {
         match order {
             Order::Retire {
                 group,
                 force: false,
-            } if was_draining => {
+            } if before.model.group(*group).map(|group| group.life) == Some(Life::Draining) => {
                 if let Some(id) = before
                     .rollout
                     .group(crate::sim::names::name_of(*group))
                     .map(|g| id_of(g.id()))
                 {
-                    self.drained.insert(id);
+                    if self.now >= self.risky_until {
+                        self.drained.insert(id, self.now);
+                    }
                     self.trace.reached.retired_when_drained += 1;
                 }
             }
             // a name that was forgotten begins anew
             Order::Register(group, _) if before.model.group(*group).is_none() => {
-                self.drained.retain(|id| id.0 != *group);
+                self.drained.retain(|id, _| id.0 != *group);
             }
             Order::Abort { group, .. } => {
                 self.trace.reached.abort_under_a_lock += u64::from(before.model.locked);

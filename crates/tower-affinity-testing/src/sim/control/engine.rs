@@ -61,7 +61,7 @@ impl World<'_> {
             let from = next.model.revision.max(most.unwrap_or_default());
             self.promised.entry(*id).or_insert(from);
         }
-        self.drained.retain(|id| !next.model.is_serving(*id));
+        self.drained.retain(|id, _| !next.model.is_serving(*id));
         self.head = Rc::clone(next);
     }
 }

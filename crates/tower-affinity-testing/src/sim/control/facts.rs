@@ -19,7 +19,7 @@ impl World<'_> {
         };
         let before = Rc::clone(&self.replicas[replica].state);
         let (view, now) = (self.replicas[replica].view(), self.clock(replica));
-        let Some(after) = self.changed(&before, order, view, now, Some(replica))? else {
+        let Some(after) = self.changed(&before, order, view, now, replica)? else {
             return Ok(());
         };
         let Some(id) = before
@@ -105,7 +105,10 @@ impl World<'_> {
 
     /// A human has a look at what is disputed: it is confirmed by an abort, or dropped.
     pub(crate) fn look_at_disputes(&mut self) -> Check {
-        for replica in 0..self.replicas.len() {
+        let present: Vec<usize> = (0..self.replicas.len())
+            .filter(|replica| !self.is_gone(*replica))
+            .collect();
+        for replica in present {
             let held = &self.replicas[replica].held;
             let Some(id) = held.iter().find(|h| h.claim.disputed).map(|h| h.claim.id) else {
                 continue;

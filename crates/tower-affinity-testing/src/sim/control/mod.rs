@@ -2,7 +2,6 @@
 
 mod accept;
 mod change;
-mod drained;
 mod engine;
 mod facts;
 mod orders;
@@ -22,6 +21,7 @@ impl World<'_> {
             0 => self.set_back(),
             1..=6 => self.look_at_disputes()?,
             7..=9 => self.cut_off_aborts()?,
+            10 if self.dice.chance(300) => self.forget_replica(),
             _ => {}
         }
         let order = self.any_order();
@@ -73,6 +73,9 @@ impl World<'_> {
 
     /// An order comes to a replica that shares its state.
     pub(crate) fn order_at(&mut self, replica: usize, order: &Order) -> Check {
+        if self.is_gone(replica) {
+            return Ok(());
+        }
         if self.is_cut(replica) {
             return self.obey_alone(replica, order);
         }
@@ -80,7 +83,7 @@ impl World<'_> {
         let shared = Rc::clone(&self.replicas[replica].shared);
         let view = self.replicas[replica].view();
         let now = Timestamp::from_millis(self.now);
-        if let Some(next) = self.changed(&shared, order, view, now, None)? {
+        if let Some(next) = self.changed(&shared, order, view, now, replica)? {
             self.write(replica, &next)?;
             // what it settles, such as an abort that it confirms, is settled with it
             self.contribute(replica)?;

@@ -31,7 +31,7 @@ impl World<'_> {
         };
         let offset = self.replicas[ahead].offset;
         let over = until.as_millis().saturating_add_signed(-offset) + self.dice.within(0, 500);
-        if over < self.now {
+        if over < self.now || self.is_gone(ahead) || self.is_gone(behind) {
             return Ok(());
         }
         self.replicas[ahead].cut_until = over + 1_000;
@@ -39,6 +39,9 @@ impl World<'_> {
         self.advance(over - self.now)?;
         let sent: Vec<Sent> = self.held(client);
         for replica in [behind, ahead] {
+            if self.is_gone(replica) {
+                continue;
+            }
             let decided = self.request(&plain(client, replica), &sent)?;
             self.follow_up(client, replica, decided);
         }
@@ -68,6 +71,9 @@ impl World<'_> {
         let by_true_time = edge.saturating_add_signed(-self.replicas[replica].offset);
         if by_true_time > self.now {
             self.advance(by_true_time - self.now)?;
+        }
+        if self.is_gone(replica) {
+            return Ok(());
         }
         let sent = self.held(client);
         let decided = self.request(&plain(client, replica), &sent)?;

@@ -27,7 +27,7 @@ impl World<'_> {
         *down = if up { None } else { down.or(Some(now)) };
     }
 
-    pub(crate) fn replica_event(&mut self) {
+    pub(crate) fn replica_event(&mut self) -> Check {
         let at = self.dice.below(self.replicas.len());
         let now = self.clock(at).as_millis();
         match self.dice.below(10) {
@@ -43,17 +43,11 @@ impl World<'_> {
                     -3_600_000
                 }
             }
-            5 | 6 => {
-                let lost = self.flights.values().any(|flight| flight.replica == at);
-                self.trace.reached.crash_with_requests_in_flight += u64::from(lost);
-                let replica = &mut self.replicas[at];
-                replica.lives += 1;
-                replica.behind = None;
-                replica.shown = 0;
-                replica.blind = None;
-            }
+            5 | 6 => return self.crash(at),
+            7 if self.dice.chance(300) => self.leave(at),
             _ => self.rotate(at),
         }
+        Ok(())
     }
 
     /// One replica takes the next step of a rotation: all of them verify with a key before one of

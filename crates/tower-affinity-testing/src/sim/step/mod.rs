@@ -7,6 +7,7 @@ mod request;
 
 pub(super) use self::edge::plain;
 
+use crate::sim::fleet::Said;
 use crate::sim::names::{Millis, TA, TI};
 use crate::sim::world::{Check, Event, World};
 
@@ -15,17 +16,17 @@ pub(super) const MINUTE: Millis = 60_000;
 impl World<'_> {
     pub(crate) fn step(&mut self) -> Check {
         match self.dice.below(100) {
-            0..=57 => self.any_request(),
+            0..=56 => self.any_request(),
+            57 => self.look_at_drained(),
             58..=82 => {
                 let span = self.any_span();
-                self.advance(span)
+                self.advance(span)?;
+                self.beat_all();
+                Ok(())
             }
             83..=90 => self.endpoint_event(),
             91..=94 => self.operate(),
-            95..=97 => {
-                self.replica_event();
-                Ok(())
-            }
+            95..=97 => self.replica_event(),
             98 if self.dice.chance(600) => self.at_a_deadline(),
             _ => self.at_an_edge(),
         }
@@ -64,6 +65,12 @@ impl World<'_> {
 
     pub(crate) fn happen(&mut self, event: Event) -> Check {
         match event {
+            Event::Deliver(replica, _) | Event::Reread(replica) if self.is_gone(replica) => Ok(()),
+            Event::Start(replica) if self.is_cut_off(replica) => {
+                let wait = self.replicas[replica].cut_until - self.now;
+                self.after(wait, Event::Start(replica));
+                Ok(())
+            }
             Event::Deliver(replica, _) | Event::Reread(replica) if self.is_cut(replica) => {
                 let wait = self.replicas[replica].cut_until - self.now;
                 self.after(wait, Event::Reread(replica));
@@ -71,6 +78,13 @@ impl World<'_> {
             }
             Event::Deliver(replica, state) => self.accept(replica, state),
             Event::Reread(replica) => self.sync(replica),
+            Event::Say(replica, said) => {
+                let written = self.now;
+                self.said[replica] = Some(Said { written, ..said });
+                Ok(())
+            }
+            Event::Start(replica) if self.is_gone(replica) => self.start(replica),
+            Event::Start(_) => Ok(()),
             Event::Obey(replica, order) => self.obey(replica, &order),
             Event::Look(replica, group) => {
                 self.look(replica, group);

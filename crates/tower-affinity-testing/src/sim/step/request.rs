@@ -26,6 +26,9 @@ impl World<'_> {
             self.clients[client].away_until = self.now + 2 * TA.as_millis() as Millis;
         }
         let replica = self.dice.below(self.replicas.len());
+        if self.is_gone(replica) {
+            return Ok(());
+        }
         let policy = self.any_policy();
         let sent = self.any_candidates(client);
         let grant = if self.dice.chance(25) {

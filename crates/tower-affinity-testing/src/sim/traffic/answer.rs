@@ -138,6 +138,7 @@ impl World<'_> {
         if let Some(objection) = wish.objection(flight, &pin) {
             return Violation::of("the pin", format!("{objection}: {decision:?}, {pin:?}"));
         }
+        self.note_pin(replica, &pin);
         let token = self.codec(replica).seal(&pin).token;
         if token.is_empty() || token.len() > 512 {
             return Violation::of("the pin", format!("a token of {} bytes", token.len()));

@@ -25,8 +25,10 @@ impl World<'_> {
         if decision.kind != Kind::Refused && group.is_some_and(|id| model.is_out(id, sight.now)) {
             return Violation::of("I2 abort", tell("an aborted group serves"));
         }
+        let placed = entry.and_then(|entry| self.placed.get(&(entry.session, entry.id)));
         if let Some(entry) = entry
-            && self.drained.contains(&entry.id)
+            && let Some(drained) = self.drained.get(&entry.id)
+            && placed.is_some_and(|placed| placed.at <= *drained)
         {
             return Violation::of("I9 never early", tell("a valid pin to a drained group"));
         }

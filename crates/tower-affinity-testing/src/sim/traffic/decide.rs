@@ -34,6 +34,7 @@ impl World<'_> {
                 state
                     .codes(self.replicas[replica].epoch, &codec)
                     .resolve(pin);
+                self.note_pin(replica, pin);
             }
             if let Some(chosen) = &mut chosen {
                 let codes = state.codes(self.replicas[replica].epoch, &codec);
@@ -72,6 +73,9 @@ impl World<'_> {
                 }
             }
         };
+        if let Some(pin) = decision.pin.as_ref().filter(|_| decision.issue) {
+            self.note_pin(replica, pin);
+        }
         let own = state.rollout.revision().0;
         if let Some(entry) = entry.filter(|entry| entry.revision > own) {
             match self.source {

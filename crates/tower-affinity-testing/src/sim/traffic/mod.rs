@@ -93,6 +93,7 @@ impl World<'_> {
         if policy.level == Level::Group {
             self.check_history(client, replica, entry.as_ref(), &decided)?;
         }
+        self.place(replica, entry.as_ref(), &decided.decision);
         self.reach(entry.as_ref(), &decided, ask);
         decided.recorded = self.recorded(ask, sent, &decided);
         Ok(decided)

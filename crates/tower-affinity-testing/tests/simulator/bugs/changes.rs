@@ -1,7 +1,5 @@
 //! Wrong changes of the rollout: what is written into its document is what a wrong verb would do.
 
-use std::time::Duration;
-
 use tower_affinity_core::{Change, Readiness, Refusal, Rollout, Timestamp};
 use tower_affinity_testing::sim::{Order, Parts, Real};
 
@@ -22,15 +20,6 @@ impl Parts for Changes {
     ) -> Result<Rollout, Refusal> {
         let after = Real.change(rollout, order, ready, drained_by, change)?;
         Ok((self.0)(rollout, after, order))
-    }
-}
-
-/// A drained group is only waited for until its sessions are idle.
-struct DrainedEarly;
-
-impl Parts for DrainedEarly {
-    fn drained_by(&self, all_know: Timestamp, _: Duration, skew: Duration) -> Timestamp {
-        all_know.plus(Duration::from_secs(1_800)).plus(skew)
     }
 }
 
@@ -95,11 +84,6 @@ pub(super) fn all() -> Vec<Planted> {
             "a restore brings the old generation back",
             Box::new(Changes(same_generation)),
             &["I2 abort"],
-        ),
-        (
-            "a group is drained when its sessions are idle",
-            Box::new(DrainedEarly),
-            &["I9 never early"],
         ),
         ("a lock is ignored", Box::new(IgnoresLock), &["refusals"]),
         (

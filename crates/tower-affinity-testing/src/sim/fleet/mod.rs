@@ -1,0 +1,9 @@
+//! The replicas as one of them sees them: what each says of itself, who hears it, and who is gone.
+
+mod alive;
+mod drained;
+mod pins;
+mod word;
+
+pub(super) use self::pins::{Expiries, Placed};
+pub(super) use self::word::{Heard, Said};
