@@ -79,6 +79,8 @@ pub(super) struct Replica {
     pub(super) record: Option<Rc<ReplicaRecord>>,
     /// What it has heard of all.
     pub(super) heard: Vec<Heard>,
+    /// When it heard that, by its clock.
+    pub(super) heard_at: Timestamp,
     /// The groups that it says are drained, with the ends of their new sessions.
     pub(super) says_drained: BTreeSet<(Id, Millis)>,
     /// Whether it serves nobody at present.

@@ -123,6 +123,7 @@ impl<'p> World<'p> {
             crashed: false,
             record: None,
             heard: Vec::new(),
+            heard_at: Timestamp::default(),
             says_drained: BTreeSet::new(),
             gone: false,
             lives: 0,

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tower_affinity_core::ReplicaRecord;
+use tower_affinity_core::{ReplicaRecord, Timestamp};
 
 use crate::sim::names::{Millis, SKEW, TA};
 use crate::sim::world::{Check, Event, Source, World};
@@ -65,6 +65,7 @@ impl World<'_> {
         let own = &mut self.replicas[at];
         own.gone = false;
         own.heard.clear();
+        own.heard_at = Timestamp::default();
         if std::mem::take(&mut own.crashed) {
             own.expiries.lose(&own.state.rollout, until);
         }

@@ -65,7 +65,9 @@ impl World<'_> {
                 alive,
             })
         });
-        self.replicas[replica].heard = heard.collect();
+        let heard = heard.collect();
+        self.replicas[replica].heard_at = self.clock(replica);
+        self.replicas[replica].heard = heard;
     }
 
     pub(crate) fn say(&self, replica: usize, left: bool) -> Said {
@@ -129,6 +131,10 @@ impl World<'_> {
             })
             .collect();
         let own = self.record_of(replica);
-        self.parts.fleet(&replica.to_string(), own, &announced)
+        let fleet = self.parts.fleet(&replica.to_string(), own, &announced);
+        match self.source {
+            Source::Engine => fleet.heard_at(self.replicas[replica].heard_at),
+            Source::Files => fleet,
+        }
     }
 }
