@@ -143,10 +143,11 @@ impl World<'_> {
         if self.source == Source::Files && self.replicas.len() > 1 {
             return Ok(());
         }
-        self.order(&Order::Lock(false))?;
         // what was ordered last is known everywhere after a minute
         let known = 61_000;
         self.advance(TA.as_millis() as Millis + 4 * SKEW.as_millis() as Millis + known)?;
+        // an order that came twice may have locked it meanwhile
+        self.order(&Order::Lock(false))?;
         for _ in 0..2 {
             // what one says, the others hear
             self.beat_all();

@@ -23,6 +23,7 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1_001_237,
         "two pins of one session, alike but for their groups",
     ),
+    (90_001_057, "a lock that comes once more in the calm"),
 ];
 
 /// Plays seeds `from..to` on all cores: what they met, and the failures.
