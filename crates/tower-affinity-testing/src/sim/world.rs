@@ -7,7 +7,7 @@ use tower_affinity_core::{DrawSalt, KeyId, PinCodec, Timestamp};
 
 use super::Violation;
 use super::client::Client;
-use super::fleet::{Expiries, Placed, Said};
+use super::fleet::{Expiries, Placed, Retired, Said};
 use super::flight::Flight;
 use super::history::History;
 use super::ledger::Entry;
@@ -69,8 +69,8 @@ pub(super) struct World<'p> {
     pub(super) neighbour: PinCodec,
     pub(super) salt: DrawSalt,
     pub(super) history: History,
-    /// Groups that were retired because they were drained, and when.
-    pub(super) drained: BTreeMap<Id, Millis>,
+    /// Groups that were retired because they were drained.
+    pub(super) drained: BTreeMap<Id, Retired>,
     /// What the engine has of each replica.
     pub(super) said: Vec<Option<Said>>,
     /// How each session came to a group.

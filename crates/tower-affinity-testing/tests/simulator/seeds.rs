@@ -24,6 +24,14 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "two pins of one session, alike but for their groups",
     ),
     (90_001_057, "a lock that comes once more in the calm"),
+    (
+        1_796_503_309,
+        "an abort that only one replica knows begins sessions in a group that others retire",
+    ),
+    (
+        1_796_504_682,
+        "an abort that only one replica knows moves sessions to a group that others retire",
+    ),
 ];
 
 /// Plays seeds `from..to` on all cores: what they met, and the failures.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tower_affinity_core::{Change, Revision, Timestamp};
 
 use crate::sim::Violation;
+use crate::sim::fleet::Retired;
 use crate::sim::model::Life;
 use crate::sim::names::{TA, id_of};
 use crate::sim::parts::Order;
@@ -89,24 +90,24 @@ impl World<'_> {
         if rollout.revision() == state.rollout.revision() {
             return Ok(None);
         }
-        self.note(state, order);
+        self.note(state, order, replica);
         Ok(Some(State::new(rollout, model)))
     }
 
     /// Notes what an accepted order means for the invariants and for what has to be reached.
-    pub(crate) fn note(&mut self, before: &State, order: &Order) {
+    pub(crate) fn note(&mut self, before: &State, order: &Order, replica: usize) {
         match order {
             Order::Retire {
                 group,
                 force: false,
             } if before.model.group(*group).map(|group| group.life) == Some(Life::Draining) => {
-                if let Some(id) = before
-                    .rollout
-                    .group(crate::sim::names::name_of(*group))
-                    .map(|g| id_of(g.id()))
-                {
+                let group = before.rollout.group(crate::sim::names::name_of(*group));
+                if let Some(group) = group {
+                    let id = id_of(group.id());
                     if self.now >= self.risky_until {
-                        self.drained.insert(id, self.now);
+                        let told = self.told(replica, id, group.state().ended());
+                        let retired = Retired { at: self.now, told };
+                        self.drained.insert(id, retired);
                     }
                     self.trace.reached.retired_when_drained += 1;
                 }

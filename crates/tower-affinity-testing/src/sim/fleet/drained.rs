@@ -1,5 +1,6 @@
 //! I9: a replica says that a group is drained only when nobody accepts anything for it any more.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tower_affinity_core::{Bounds, Group, Left, State as GroupState, Timestamp};
@@ -108,18 +109,31 @@ impl World<'_> {
         let Some(placed) = self.placed.get(&(session, id)) else {
             return false;
         };
+        let told = self.told(teller, id, since);
+        told.get(&placed.replica)
+            .is_some_and(|made| *made <= placed.at)
+    }
+
+    /// The replicas that have told `teller` that they place no session in the group any more, and
+    /// when. One that is cut off can do so again: an abort that only it knows makes its target
+    /// active there.
+    pub(crate) fn told(
+        &self,
+        teller: usize,
+        id: Id,
+        since: Option<Timestamp>,
+    ) -> BTreeMap<usize, Millis> {
         let heard = self.replicas[teller].heard.iter();
-        let mut heard = heard.filter(|heard| heard.replica == placed.replica);
-        placed.replica != teller
-            && heard.any(|heard| {
-                let record = &heard.said.record;
-                let mut groups = record.groups.iter();
-                let ended = groups
-                    .find(|group| id_of(&group.id) == id)
-                    .and_then(|group| group.acknowledged);
-                heard.said.made <= placed.at
-                    && (record.left || ended.is_some_and(|ended| Some(ended.since) == since))
-            })
+        let heard = heard.filter(|heard| heard.replica != teller);
+        let told = heard.filter(|heard| {
+            let record = &heard.said.record;
+            let mut groups = record.groups.iter();
+            let ended = groups
+                .find(|group| id_of(&group.id) == id)
+                .and_then(|group| group.acknowledged);
+            record.left || ended.is_some_and(|ended| Some(ended.since) == since)
+        });
+        told.map(|heard| (heard.replica, heard.said.made)).collect()
     }
 
     /// Somebody looks at a draining group, at some replica; often at the moment when it is drained.

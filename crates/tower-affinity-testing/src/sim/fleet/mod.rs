@@ -5,5 +5,5 @@ mod drained;
 mod pins;
 mod word;
 
-pub(super) use self::pins::{Expiries, Placed};
+pub(super) use self::pins::{Expiries, Placed, Retired};
 pub(super) use self::word::{Heard, Said};

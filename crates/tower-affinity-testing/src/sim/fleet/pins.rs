@@ -44,6 +44,23 @@ pub(crate) struct Placed {
     pub(crate) at: Millis,
 }
 
+/// A group that was retired because it was drained.
+#[derive(Clone, Debug)]
+pub(crate) struct Retired {
+    /// By the true time.
+    pub(crate) at: Millis,
+    /// Until when each replica had told who retired it that it places no session there.
+    pub(crate) told: BTreeMap<usize, Millis>,
+}
+
+impl Retired {
+    /// Whether no session that came to the group like this could be left.
+    pub(crate) fn rules_out(&self, placed: &Placed) -> bool {
+        let unknown = self.told.get(&placed.replica);
+        placed.at <= self.at && unknown.is_none_or(|told| placed.at < *told)
+    }
+}
+
 impl World<'_> {
     /// A replica has verified a pin, or is going to issue it.
     pub(crate) fn note_pin(&mut self, replica: usize, pin: &SessionPin) {

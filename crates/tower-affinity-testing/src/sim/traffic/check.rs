@@ -28,7 +28,7 @@ impl World<'_> {
         let placed = entry.and_then(|entry| self.placed.get(&(entry.session, entry.id)));
         if let Some(entry) = entry
             && let Some(drained) = self.drained.get(&entry.id)
-            && placed.is_some_and(|placed| placed.at <= *drained)
+            && placed.is_some_and(|placed| drained.rules_out(placed))
         {
             return Violation::of("I9 never early", tell("a valid pin to a drained group"));
         }
