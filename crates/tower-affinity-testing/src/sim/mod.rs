@@ -160,6 +160,7 @@ fn play<'p>(
     tells: bool,
 ) -> (World<'p>, Option<(u64, Violation)>) {
     let mut world = World::new(seed, parts, tells);
+    world.introduce();
     for step in 0..steps {
         if let Err(violation) = world.step() {
             return (world, Some((step, violation)));

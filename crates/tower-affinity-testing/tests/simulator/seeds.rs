@@ -32,6 +32,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1_796_504_682,
         "an abort that only one replica knows moves sessions to a group that others retire",
     ),
+    (
+        1_796_608_386,
+        "a replica that serves before anybody has heard of it",
+    ),
 ];
 
 /// Plays seeds `from..to` on all cores: what they met, and the failures.

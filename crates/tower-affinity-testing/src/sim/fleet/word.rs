@@ -27,6 +27,17 @@ pub(crate) struct Heard {
 }
 
 impl World<'_> {
+    /// Every replica has said that it is there before the first request: one that was not heard of
+    /// does not serve.
+    pub(crate) fn introduce(&mut self) {
+        if self.source == Source::Engine {
+            let replicas = 0..self.replicas.len();
+            self.said = replicas
+                .map(|replica| Some(self.say(replica, false)))
+                .collect();
+        }
+    }
+
     /// Each replica says that it is there, unless that is lost, and hears the others.
     pub(crate) fn beat_all(&mut self) {
         for replica in 0..self.replicas.len() {
