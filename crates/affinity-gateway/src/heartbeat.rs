@@ -75,5 +75,7 @@ fn pace(control: &Control) -> Duration {
     };
     let draining = |group: &&Group| matches!(group.state(), State::Draining { .. });
     let waits = rollout.groups().iter().filter(draining).map(wait);
-    waits.min().unwrap_or(BEAT)
+    // what the others say may be older than what they have put right since
+    let unfit = (!control.is_fit()).then_some(AGAIN);
+    waits.chain(unfit).min().unwrap_or(BEAT)
 }
