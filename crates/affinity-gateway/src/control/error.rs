@@ -65,6 +65,9 @@ pub enum ControlError {
          delete the document (PREFIX/state in etcd): a replica that runs writes its own back"
     )]
     SharedRefused(#[source] SharedError),
+    /// The system has no random numbers, which a replica's name and its writes are made of.
+    #[error("the system's random generator fails")]
+    Random(#[from] getrandom::Error),
     /// The new state could not be kept, so it was not made.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -10,6 +10,7 @@ use tower_affinity::core::{
 
 use super::applied::{AppliedGroups, applied};
 use super::cookies::CookieUse;
+use super::error::ControlError;
 use super::expiries::KeptExpiries;
 use super::random::{random, replica_name};
 use super::store::Kept;
@@ -17,7 +18,7 @@ use crate::config::{GroupSetting, GroupState, Settings};
 
 impl Kept {
     /// The state that the configuration says. Made from nothing, it is above one that was lost.
-    pub(super) fn first(settings: &Settings, now: Timestamp) -> Result<Self, RolloutError> {
+    pub(super) fn first(settings: &Settings, now: Timestamp) -> Result<Self, ControlError> {
         let rollout = first_rollout(settings, Revision(now.as_secs()), now)?;
         let endpoints = settings.groups.iter();
         Ok(Self {
@@ -25,22 +26,22 @@ impl Kept {
             endpoints: endpoints
                 .map(|group| (group.name.to_string(), group.endpoints.clone()))
                 .collect(),
-            ..Self::new(rollout, AppliedGroups::new())
+            ..Self::new(rollout, AppliedGroups::new())?
         })
     }
 
     /// What a replica begins with that finds the state of others: nobody has seen a pin of it.
-    pub(super) fn of_shared(state: SharedState) -> Self {
-        let mut kept = Self::new(state.rollout, AppliedGroups::new());
+    pub(super) fn of_shared(state: SharedState) -> Result<Self, ControlError> {
+        let mut kept = Self::new(state.rollout, AppliedGroups::new())?;
         kept.heard_of(state.endpoints);
-        Self {
+        Ok(Self {
             expiries: KeptExpiries::none_yet(),
             ..kept
-        }
+        })
     }
 
-    fn new(rollout: Rollout, applied: AppliedGroups) -> Self {
-        Self {
+    fn new(rollout: Rollout, applied: AppliedGroups) -> Result<Self, ControlError> {
+        Ok(Self {
             rollout,
             endpoints: BTreeMap::new(),
             applied,
@@ -49,21 +50,21 @@ impl Kept {
             expiries: KeptExpiries::default(),
             facts: Vec::new(),
             new_groups: BTreeSet::new(),
-            replica: replica_name(),
-        }
+            replica: replica_name()?,
+        })
     }
 
     /// The document that shares `rollout` with other replicas.
-    pub(super) fn shared_state(&self, rollout: Rollout) -> SharedState {
+    pub(super) fn shared_state(&self, rollout: Rollout) -> Result<SharedState, getrandom::Error> {
         let endpoints = self.endpoints.iter();
-        SharedState {
+        Ok(SharedState {
             rollout,
             // what was kept under a name was a valid name once
             endpoints: endpoints
                 .filter_map(|(group, addresses)| Some((group.parse().ok()?, addresses.clone())))
                 .collect(),
-            write: random(),
-        }
+            write: random()?,
+        })
     }
 
     /// The endpoints that other replicas know.

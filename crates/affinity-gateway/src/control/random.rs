@@ -1,13 +1,13 @@
 //! Random numbers and names.
 
-/// A name that no other replica has: 64 random bits.
-pub(super) fn replica_name() -> String {
-    format!("{:016x}", random())
+use getrandom::Error;
+
+/// A name that no other replica has: 64 random bits. Without them two replicas would take each
+/// other's words for their own.
+pub(super) fn replica_name() -> Result<String, Error> {
+    Ok(format!("{:016x}", random()?))
 }
 
-pub(super) fn random() -> u64 {
-    let mut bytes = [0; 8];
-    // without the system's random source no key was made either: any number will do
-    let _ = getrandom::fill(&mut bytes);
-    u64::from_le_bytes(bytes)
+pub(super) fn random() -> Result<u64, Error> {
+    getrandom::u64()
 }

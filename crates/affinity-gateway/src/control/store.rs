@@ -101,8 +101,7 @@ struct StateDocument {
     #[serde(default)]
     new_groups: BTreeSet<String>,
     /// Absent in files of a replica that was the only one.
-    #[serde(default = "replica_name")]
-    replica: String,
+    replica: Option<String>,
 }
 
 /// The place of the state file.
@@ -148,6 +147,10 @@ impl StateFile {
             })?;
         let facts = state.facts.iter().map(Fact::from_document);
         let facts = facts.collect::<Result<_, _>>().map_err(|_| damaged())?;
+        let replica = match state.replica {
+            Some(replica) => replica,
+            None => replica_name().map_err(|error| self.io("read", io::Error::other(error)))?,
+        };
         Ok(Some(Kept {
             rollout,
             endpoints: state.endpoints,
@@ -157,7 +160,7 @@ impl StateFile {
             expiries: state.expiries,
             facts,
             new_groups: state.new_groups,
-            replica: state.replica,
+            replica,
         }))
     }
 
@@ -172,7 +175,7 @@ impl StateFile {
             expiries: kept.expiries.clone(),
             facts: kept.facts.iter().map(Fact::to_document).collect(),
             new_groups: kept.new_groups.clone(),
-            replica: kept.replica.clone(),
+            replica: Some(kept.replica.clone()),
         };
         let write = || {
             let state = serde_json::to_value(document)?;

@@ -99,6 +99,6 @@ impl Member {
         if next == *base {
             return Ok(Try::Nothing);
         }
-        Ok(Try::Write(kept.shared_state(next)))
+        Ok(Try::Write(kept.shared_state(next)?))
     }
 }

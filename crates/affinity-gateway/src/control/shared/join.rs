@@ -107,10 +107,10 @@ impl Shared {
         if let Some(document) = document {
             let state = SharedState::from_document(&document, &self.service);
             let state = state.map_err(ControlError::SharedRefused)?;
-            return Ok(Some(Kept::of_shared(state)));
+            return Ok(Some(Kept::of_shared(state)?));
         }
         let kept = Kept::first(settings, clock.now())?;
-        let document = kept.shared_state(kept.rollout.clone());
+        let document = kept.shared_state(kept.rollout.clone())?;
         let document = document.to_document(&self.service);
         debug_assert_eq!(version, Version::NONE);
         let made = self.ask(|engine| engine.replace(version, document)).await?;

@@ -83,6 +83,9 @@ pub enum SharedTrouble {
     /// What the engine holds is refused; the last good state stays.
     #[error(transparent)]
     Refused(#[from] SharedError),
+    /// The system has no random numbers, by which a writer knows its own write again.
+    #[error("the system's random generator fails")]
+    Random(#[from] getrandom::Error),
     /// Other replicas were always faster.
     #[error("the shared state changes too often; try again")]
     Busy,

@@ -77,7 +77,7 @@ impl Member {
         let mut live = self.control.live();
         let ours = live.kept.rollout.clone();
         let Some(document) = &stored.document else {
-            return Ok(Look::Lost(live.kept.shared_state(ours)));
+            return Ok(Look::Lost(live.kept.shared_state(ours)?));
         };
         let theirs = SharedState::from_document(document, &self.shared.service);
         let theirs = theirs.inspect_err(|_| {
@@ -98,7 +98,7 @@ impl Member {
                 if live.kept.add_facts(lost) {
                     self.control.accept(&mut live, ours);
                 }
-                Look::Lost(live.kept.shared_state(next))
+                Look::Lost(live.kept.shared_state(next)?)
             }
         })
     }
@@ -106,7 +106,7 @@ impl Member {
     /// What only this replica knows goes into the shared state, one change each.
     pub(super) async fn contribute(&self, mut version: Version) -> Result<Version, SharedTrouble> {
         for _ in 0..ATTEMPTS {
-            let Some(next) = self.contribution() else {
+            let Some(next) = self.contribution()? else {
                 return Ok(version);
             };
             version = match self.write(version, next).await? {
@@ -118,7 +118,7 @@ impl Member {
     }
 
     /// The next thing that the shared state does not know yet.
-    fn contribution(&self) -> Option<SharedState> {
+    fn contribution(&self) -> Result<Option<SharedState>, SharedTrouble> {
         let mut live = self.control.live();
         self.control.settle_facts(&mut live);
         let ours = live.kept.rollout.clone();
@@ -129,8 +129,9 @@ impl Member {
             || live.kept.with_new_groups(&ours, change),
             self.control.rollouts().greatest(),
             change,
-        )?;
-        Some(live.kept.shared_state(next))
+        );
+        let state = next.map(|next| live.kept.shared_state(next));
+        Ok(state.transpose()?)
     }
 
     /// Writes a state by compare-and-set and takes it once it is written. An answer that was lost
