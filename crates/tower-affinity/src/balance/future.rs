@@ -12,10 +12,10 @@ use super::body::BalanceBody;
 use super::error::{Error, Unserved};
 use super::groups::Groups;
 use super::lease::Lease;
+use super::outcome::Outcome;
 use crate::BoxError;
 use crate::assign::MISDIRECTED;
 use crate::record::Recorder;
-use crate::respond::UpstreamFault;
 
 pin_project! {
     /// Waits until the endpoint's service is ready, calls it, and ties the lease to the answer.
@@ -91,10 +91,13 @@ where
         let mut state = self.project().state;
         loop {
             match state.as_mut().project() {
-                StateProj::Waiting { service, .. } => {
+                StateProj::Waiting {
+                    service, placed, ..
+                } => {
                     if let Err(error) = ready!(service.poll_ready(cx)) {
+                        let error = placed.failed(error.into());
                         state.set(State::Done);
-                        return Poll::Ready(Err(Error::Endpoint(error.into())));
+                        return Poll::Ready(Err(error));
                     }
                 }
                 StateProj::Called { answer, .. } => {
@@ -132,26 +135,23 @@ where
 
 impl Placed {
     fn failed(&self, error: BoxError) -> Error {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*error);
-        while let Some(error) = cause {
-            if error.downcast_ref() == Some(&UpstreamFault::Connect) {
-                self.groups.unreached(&self.lease);
-                break;
-            }
-            cause = error.source();
+        if let Some(outcome) = Outcome::of(&error) {
+            self.groups.note(&self.lease, outcome);
         }
         Error::Endpoint(error)
     }
 
     fn settle<R>(self, mut response: Response<R>) -> Result<Response<BalanceBody<R>>, Error> {
-        Groups::reached(&self.lease);
         if response.status() == StatusCode::MISDIRECTED_REQUEST
             && response.headers().contains_key(MISDIRECTED)
         {
+            self.groups.note(&self.lease, Outcome::WrongGroup);
             let group = self.lease.group().clone();
             self.recorder.wrong_group(&group);
             return Err(Unserved::WrongGroup(group).into());
         }
+        let outcome = Outcome::Answered(response.status());
+        self.groups.note(&self.lease, outcome);
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             // the body ends at once, so what lasts as long as the tunnel hangs on the lease
             response.extensions_mut().insert(self.lease.clone());

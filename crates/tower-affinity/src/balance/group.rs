@@ -1,7 +1,7 @@
 //! One group as the balancer sees it: a list of endpoints, and what outlives every list.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use tower_affinity_core::Timestamp;
 
@@ -22,6 +22,8 @@ pub(super) struct Load {
     in_flight: AtomicUsize,
     /// `NO_LIMIT` for none.
     limit: AtomicUsize,
+    /// Percent of the limit that only requests which obey a pin may use.
+    reserve: AtomicU8,
     /// Since when no endpoint is ready, in milliseconds; `READY` while one is.
     idle_since: AtomicU64,
     judged: AtomicBool,
@@ -55,6 +57,7 @@ impl Load {
             open: Open::default(),
             in_flight: AtomicUsize::new(0),
             limit: AtomicUsize::new(NO_LIMIT),
+            reserve: AtomicU8::new(0),
             idle_since: AtomicU64::new(now.as_millis()),
             judged: AtomicBool::new(true),
         }
@@ -96,10 +99,25 @@ impl Load {
             .store(limit.unwrap_or(NO_LIMIT), Ordering::Relaxed);
     }
 
-    /// Counts one more request, unless the group is at its limit.
-    pub(super) fn enter(&self) -> bool {
+    /// Keeps `percent` of the limit for requests that obey a pin.
+    pub(super) fn set_reserve(&self, percent: u8) {
+        self.reserve.store(percent.min(100), Ordering::Relaxed);
+    }
+
+    /// Counts one more request, unless the group is at its limit, or, for one that obeys no pin,
+    /// only what is kept for those that do is left.
+    pub(super) fn enter(&self, pinned: bool) -> bool {
         let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let has_room = before < self.limit.load(Ordering::Relaxed);
+        let limit = self.limit.load(Ordering::Relaxed);
+        let kept = match limit {
+            NO_LIMIT => 0,
+            _ if pinned => 0,
+            _ => {
+                let percent = usize::from(self.reserve.load(Ordering::Relaxed));
+                limit / 100 * percent + limit % 100 * percent / 100
+            }
+        };
+        let has_room = before < limit - kept;
         if !has_room {
             self.leave();
         }

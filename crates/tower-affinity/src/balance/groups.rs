@@ -12,7 +12,9 @@ use super::error::Unserved;
 use super::group::{Group, Load};
 use super::lease::Lease;
 use super::open::OpenStream;
+use super::outcome::Outcome;
 use super::pick::pick;
+use super::wanted::Wanted;
 use crate::clock::SystemClock;
 
 /// The endpoints of all groups: a cheap handle. Sources feed it, the leaf picks from it, and the
@@ -90,13 +92,14 @@ impl Groups {
     /// How many requests `group` may have in flight; `None` for any number. The limit outlives
     /// every list, and may come before the first.
     pub fn limit(&self, group: &GroupName, limit: Option<usize>) {
-        let change = self.change();
-        if !self.0.table.load().contains_key(group) {
-            self.publish(&change, group, Vec::new());
-        }
-        if let Some(group) = self.0.table.load().get(group) {
-            group.load.set_limit(limit);
-        }
+        self.load(group, |load| load.set_limit(limit));
+    }
+
+    /// Keeps `percent` of the limit of `group` for requests that obey a pin, 0 by default: in an
+    /// overload those that are new to the group are refused first. It outlives every list as the
+    /// limit does.
+    pub fn reserve(&self, group: &GroupName, percent: u8) {
+        self.load(group, |load| load.set_reserve(percent));
     }
 
     /// Notes what `source` says about an endpoint. What is said about one that has left its group's
@@ -182,29 +185,34 @@ impl Groups {
         Healthy(self.clone())
     }
 
-    /// An endpoint could not be reached.
-    pub(super) fn unreached(&self, lease: &Lease) {
-        if let Some(rest) = lease.endpoint().rest().begin(self.0.clock.now()) {
-            let address = lease.endpoint().address();
-            tracing::warn!(group = %lease.group(), %address, ?rest, "endpoint cannot be reached");
+    /// What became of an attempt at the endpoint of `lease`: to be said once for each attempt that
+    /// the endpoint, and not the client, has ended.
+    pub(super) fn note(&self, lease: &Lease, outcome: Outcome) {
+        let address = lease.endpoint().address();
+        match outcome {
+            Outcome::Unreached => {
+                if let Some(rest) = lease.endpoint().rest().begin(self.0.clock.now()) {
+                    tracing::warn!(group = %lease.group(), %address, ?rest, "endpoint cannot be reached");
+                }
+            }
+            Outcome::Answered(_) | Outcome::WrongGroup => {
+                if lease.endpoint().rest().end() {
+                    tracing::info!(group = %lease.group(), %address, "endpoint is reached again");
+                }
+            }
+            Outcome::TimedOut | Outcome::BrokeOff => {}
         }
     }
 
-    /// An endpoint has answered.
-    pub(super) fn reached(lease: &Lease) {
-        if lease.endpoint().rest().end() {
-            let address = lease.endpoint().address();
-            tracing::info!(group = %lease.group(), %address, "endpoint is reached again");
-        }
-    }
-
-    /// A place at an endpoint of `id`.
-    pub(crate) fn acquire(&self, id: &GroupId) -> Result<Lease, Unserved> {
+    /// A place at an endpoint of the wanted group.
+    pub(crate) fn acquire(&self, wanted: &Wanted<'_>) -> Result<Lease, Unserved> {
+        let Wanted { id, avoid, pinned } = *wanted;
         let name = id.name();
         let table = self.0.table.load();
         let endpoint = table.get(name).and_then(|group| {
             let endpoint = pick(
                 &group.endpoints,
+                avoid,
                 || are_checks_doubtful(&table),
                 || self.0.clock.now(),
             )?;
@@ -213,7 +221,19 @@ impl Groups {
         let Some((group, endpoint)) = endpoint else {
             return Err(Unserved::NoReadyEndpoint(name.clone()));
         };
-        Lease::acquire(id, &group.load, endpoint).ok_or_else(|| Unserved::Capacity(name.clone()))
+        Lease::acquire(id, &group.load, endpoint, pinned)
+            .ok_or_else(|| Unserved::Capacity(name.clone()))
+    }
+
+    /// Sets something that may come before the first list.
+    fn load(&self, group: &GroupName, set: impl FnOnce(&Load)) {
+        let change = self.change();
+        if !self.0.table.load().contains_key(group) {
+            self.publish(&change, group, Vec::new());
+        }
+        if let Some(group) = self.0.table.load().get(group) {
+            set(&group.load);
+        }
     }
 
     fn change(&self) -> MutexGuard<'_, ()> {

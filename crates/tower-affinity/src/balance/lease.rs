@@ -38,13 +38,14 @@ struct Held {
 }
 
 impl Lease {
-    /// A place, unless the group is at its limit.
+    /// A place, unless the group has no room for it.
     pub(super) fn acquire(
         id: &GroupId,
         load: &Arc<Load>,
         endpoint: &Arc<Endpoint>,
+        pinned: bool,
     ) -> Option<Self> {
-        if !load.enter() {
+        if !load.enter(pinned) {
             return None;
         }
         endpoint.enter();

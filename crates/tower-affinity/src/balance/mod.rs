@@ -73,12 +73,14 @@ mod group;
 mod groups;
 mod lease;
 mod open;
+mod outcome;
 mod pick;
 mod rest;
 mod service;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 pub use self::body::BalanceBody;
 pub use self::connect::Connect;
@@ -90,3 +92,5 @@ pub use self::groups::{Groups, Healthy, Update};
 pub use self::lease::Lease;
 pub use self::open::OpenStream;
 pub use self::service::GroupBalance;
+#[cfg(test)]
+pub(crate) use self::wanted::Wanted;

@@ -1,5 +1,6 @@
 //! Picks an endpoint of a group: the power of two choices on requests in flight.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tower_affinity_core::Timestamp;
@@ -10,12 +11,13 @@ use super::endpoint::{Endpoint, EndpointState};
 ///
 /// Below half healthy, health is ignored. If none is healthy, `doubtful` says whether to ignore
 /// that as well. Of those that are left, one that could not be reached last rests while there are
-/// others; `now` is asked only if there is such a one.
-pub(super) fn pick(
-    endpoints: &[Arc<Endpoint>],
+/// others, and those to `avoid` are left out while there are others.
+pub(super) fn pick<'a>(
+    endpoints: &'a [Arc<Endpoint>],
+    avoid: &[SocketAddr],
     doubtful: impl FnOnce() -> bool,
     now: impl FnOnce() -> Timestamp,
-) -> Option<&Arc<Endpoint>> {
+) -> Option<&'a Arc<Endpoint>> {
     let ready = endpoints.iter().filter(|e| is_ready(e)).count();
     let usable = endpoints.iter().filter(|e| e.is_usable()).count();
     let panics = ready * 2 < usable && (ready > 0 || doubtful());
@@ -26,12 +28,21 @@ pub(super) fn pick(
             is_ready(endpoint)
         }
     };
-    if endpoints.iter().any(|endpoint| endpoint.rest().may_be_on()) {
+    if !avoid.is_empty() || endpoints.iter().any(|endpoint| endpoint.rest().may_be_on()) {
         let now = now();
-        let rested = |endpoint: &Endpoint| may(endpoint) && !endpoint.rest().is_on(now);
+        let fresh = |endpoint: &Endpoint| !avoid.contains(&endpoint.address());
+        let rested =
+            |endpoint: &Endpoint| may(endpoint) && fresh(endpoint) && !endpoint.rest().is_on(now);
         let count = endpoints.iter().filter(|e| rested(e)).count();
         if count > 0 {
             return less_busy(count, || endpoints.iter().filter(|e| rested(e)));
+        }
+    }
+    if !avoid.is_empty() {
+        let fresh = |endpoint: &Endpoint| may(endpoint) && !avoid.contains(&endpoint.address());
+        let count = endpoints.iter().filter(|e| fresh(e)).count();
+        if count > 0 {
+            return less_busy(count, || endpoints.iter().filter(|e| fresh(e)));
         }
     }
     let count = if panics { usable } else { ready };

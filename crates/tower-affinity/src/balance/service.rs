@@ -4,6 +4,7 @@ use std::fmt;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
+use tower_affinity_core::Kind;
 use tower_service::Service;
 
 use super::body::BalanceBody;
@@ -11,6 +12,7 @@ use super::connect::Connect;
 use super::error::{Error, Unserved};
 use super::future::ResponseFuture;
 use super::groups::Groups;
+use super::wanted::Wanted;
 use crate::record::Recorder;
 use crate::{Affinity, BoxError};
 
@@ -57,9 +59,16 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let affinity = request.extensions().get::<Affinity>();
-        let lease = match affinity.and_then(|affinity| affinity.decision().group.as_ref()) {
-            Some(group) => self.groups.acquire(group),
+        let decision = request.extensions().get().map(Affinity::decision);
+        let wanted = decision.and_then(|decision| {
+            Some(Wanted {
+                id: decision.group.as_ref()?,
+                pinned: decision.kind == Kind::Pinned,
+                avoid: &[],
+            })
+        });
+        let lease = match wanted {
+            Some(wanted) => self.groups.acquire(&wanted),
             None => Err(Unserved::NoDecision),
         };
         match lease {

@@ -14,9 +14,10 @@ mod serve;
 
 use std::net::SocketAddr;
 
-use tower_affinity_testing::name;
+use tower_affinity_core::GroupId;
+use tower_affinity_testing::{id, name};
 
-use super::{EndpointState, Groups, Source};
+use super::{EndpointState, Groups, Lease, Source, Unserved, Wanted};
 
 /// The `n`th address of the tests.
 fn address(n: u16) -> SocketAddr {
@@ -47,4 +48,17 @@ fn healthy(groups: &Groups, group: &str, endpoint: u16) {
 fn draining(groups: &Groups, group: &str, endpoint: u16) {
     let state = EndpointState::Draining;
     groups.report(&name(group), address(endpoint), Source::Control, state);
+}
+
+/// A place for a request of a session that is pinned to `group`.
+fn acquire(groups: &Groups, group: &str) -> Result<Lease, Unserved> {
+    acquire_id(groups, &id(group))
+}
+
+fn acquire_id(groups: &Groups, id: &GroupId) -> Result<Lease, Unserved> {
+    groups.acquire(&Wanted {
+        id,
+        pinned: true,
+        avoid: &[],
+    })
 }

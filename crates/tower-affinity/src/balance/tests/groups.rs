@@ -6,15 +6,15 @@ use std::time::Duration;
 use tower_affinity_core::{Clock, DrawKey, DrawSalt, Readiness, Ready, SessionId, Timestamp, draw};
 use tower_affinity_testing::{HandClock, START, id, name, rollout};
 
-use super::super::{EndpointState, Groups, Unserved, Update};
-use super::{address, draining, groups, healthy, unhealthy};
+use super::super::{EndpointState, Groups, Unserved, Update, Wanted};
+use super::{acquire, address, draining, groups, healthy, unhealthy};
 
 #[test]
 fn endpoints_that_stay_keep_their_counters_and_states() {
     let groups = groups(&[("a", 3)]);
     let before = groups.endpoints(&name("a"));
     unhealthy(&groups, "a", 1);
-    let leases: Vec<_> = (0..10).map(|_| groups.acquire(&id("a")).unwrap()).collect();
+    let leases: Vec<_> = (0..10).map(|_| acquire(&groups, "a").unwrap()).collect();
     groups.update(&name("a"), [4, 2, 1].map(address));
     let after = groups.endpoints(&name("a"));
     assert_eq!(
@@ -55,14 +55,14 @@ fn an_empty_list_never_empties_a_group() {
 #[test]
 fn a_group_is_emptied_and_removed_by_name() {
     let groups = groups(&[("a", 2), ("b", 1)]);
-    let lease = groups.acquire(&id("a")).unwrap();
+    let lease = acquire(&groups, "a").unwrap();
     groups.clear(&name("a"));
     assert!(groups.endpoints(&name("a")).is_empty());
     assert_eq!(groups.in_flight(&name("a")), 1);
     groups.remove(&name("a"));
     assert_eq!(groups.names(), [name("b")]);
     drop(lease);
-    let error = groups.acquire(&id("a")).unwrap_err();
+    let error = acquire(&groups, "a").unwrap_err();
     assert_eq!(error, Unserved::NoReadyEndpoint(name("a")));
 }
 
@@ -78,7 +78,7 @@ fn one_address_in_two_groups_is_two_endpoints() {
     let groups = Groups::default();
     groups.update(&name("a"), [address(1)]);
     groups.update(&name("b"), [address(1)]);
-    let _lease = groups.acquire(&id("a")).unwrap();
+    let _lease = acquire(&groups, "a").unwrap();
     unhealthy(&groups, "a", 1);
     let other = &groups.endpoints(&name("b"))[0];
     assert_eq!(
@@ -93,14 +93,38 @@ fn a_group_at_its_limit_takes_no_more() {
     groups.limit(&name("a"), Some(2));
     groups.update(&name("a"), [1, 2, 3].map(address));
     assert_eq!(groups.max_in_flight(&name("a")), Some(2));
-    let mut leases: Vec<_> = (0..2).map(|_| groups.acquire(&id("a")).unwrap()).collect();
-    let error = groups.acquire(&id("a")).unwrap_err();
+    let mut leases: Vec<_> = (0..2).map(|_| acquire(&groups, "a").unwrap()).collect();
+    let error = acquire(&groups, "a").unwrap_err();
     assert_eq!(error, Unserved::Capacity(name("a")));
     leases.pop();
-    leases.push(groups.acquire(&id("a")).unwrap());
+    leases.push(acquire(&groups, "a").unwrap());
     assert_eq!(groups.in_flight(&name("a")), 2);
     groups.limit(&name("a"), None);
-    assert!(groups.acquire(&id("a")).is_ok());
+    assert!(acquire(&groups, "a").is_ok());
+}
+
+#[test]
+fn requests_that_obey_no_pin_are_refused_first() {
+    let groups = groups(&[("a", 3)]);
+    let new = || {
+        groups.acquire(&Wanted {
+            id: &id("a"),
+            pinned: false,
+            avoid: &[],
+        })
+    };
+    groups.limit(&name("a"), Some(10));
+    groups.reserve(&name("a"), 25);
+    let mut leases: Vec<_> = (0..8).map(|_| new().unwrap()).collect();
+    assert_eq!(
+        new().unwrap_err(),
+        Unserved::Capacity(name("a")),
+        "a new one took a place that is kept"
+    );
+    leases.extend((0..2).map(|_| acquire(&groups, "a").unwrap()));
+    assert!(acquire(&groups, "a").is_err(), "the limit is one for all");
+    groups.limit(&name("a"), None);
+    assert!(new().is_ok(), "of no limit nothing can be kept");
 }
 
 #[test]

@@ -10,9 +10,10 @@ use tower_affinity_core::{Readiness, Ready, Timestamp};
 use tower_affinity_testing::{HandClock, START, id, name};
 
 use super::super::endpoint::{Endpoint, EndpointState, Source};
+use super::super::outcome::Outcome;
 use super::super::pick::pick;
-use super::super::{Groups, Lease, Unserved};
-use super::{address, draining, groups, healthy, unhealthy};
+use super::super::{Groups, Lease, Unserved, Wanted};
+use super::{acquire, address, draining, groups, healthy, unhealthy};
 
 #[test]
 fn unequal_requests_are_spread_evenly() {
@@ -27,7 +28,7 @@ fn unequal_requests_are_spread_evenly() {
             let (_, done) = running.pop().unwrap();
             leases[done] = None;
         }
-        let lease = groups.acquire(&id("a")).unwrap();
+        let lease = acquire(&groups, "a").unwrap();
         let takes = if fastrand::u8(..10) == 0 { 400 } else { 4 };
         *busy.entry(lease.endpoint().address().port()).or_default() += takes;
         running.push((Reverse(tick + takes), leases.len()));
@@ -45,9 +46,9 @@ fn unequal_requests_are_spread_evenly() {
 #[test]
 fn the_less_busy_of_two_is_picked() {
     let groups = groups(&[("a", 2)]);
-    let first = groups.acquire(&id("a")).unwrap();
+    let first = acquire(&groups, "a").unwrap();
     for _ in 0..50 {
-        let second = groups.acquire(&id("a")).unwrap();
+        let second = acquire(&groups, "a").unwrap();
         assert_ne!(
             second.endpoint().address(),
             first.endpoint().address(),
@@ -64,12 +65,12 @@ fn a_draining_endpoint_is_never_picked() {
     unhealthy(&groups, "a", 2);
     healthy(&groups, "a", 2);
     for _ in 0..100 {
-        let lease = groups.acquire(&id("a")).unwrap();
+        let lease = acquire(&groups, "a").unwrap();
         assert_eq!(lease.endpoint().address(), address(2));
     }
     draining(&groups, "a", 1);
     draining(&groups, "a", 2);
-    let error = groups.acquire(&id("a")).unwrap_err();
+    let error = acquire(&groups, "a").unwrap_err();
     assert_eq!(error, Unserved::NoReadyEndpoint(name("a")));
 }
 
@@ -77,7 +78,7 @@ fn a_draining_endpoint_is_never_picked() {
 fn below_half_healthy_health_is_ignored_inside_the_group() {
     let groups = groups(&[("a", 5), ("b", 5)]);
     let picked = |group: &str| {
-        let leases = (0..200).map(|_| groups.acquire(&id(group)).unwrap());
+        let leases = (0..200).map(|_| acquire(&groups, group).unwrap());
         let ports = leases.map(|lease| lease.endpoint().address().port() - 7000);
         ports.collect::<BTreeSet<_>>()
     };
@@ -102,9 +103,9 @@ fn a_group_that_fails_alone_has_no_ready_endpoint() {
     for endpoint in [0, 1] {
         unhealthy(&groups, "a", endpoint);
     }
-    let error = groups.acquire(&id("a")).unwrap_err();
+    let error = acquire(&groups, "a").unwrap_err();
     assert_eq!(error, Unserved::NoReadyEndpoint(name("a")));
-    assert!(groups.acquire(&id("b")).is_ok());
+    assert!(acquire(&groups, "b").is_ok());
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn groups_that_fail_together_are_tried() {
         unhealthy(&groups, group, endpoint);
     }
     for group in ["a", "b"] {
-        let lease = groups.acquire(&id(group)).unwrap();
+        let lease = acquire(&groups, group).unwrap();
         assert_eq!(lease.group(), &name(group));
     }
 }
@@ -124,10 +125,10 @@ fn a_group_that_is_not_judged_does_not_make_checks_doubtful() {
     let groups = groups(&[("a", 1), ("b", 1), ("gone", 1)]);
     unhealthy(&groups, "a", 0);
     unhealthy(&groups, "gone", 2);
-    assert!(groups.acquire(&id("a")).is_ok(), "two of three fail");
+    assert!(acquire(&groups, "a").is_ok(), "two of three fail");
     groups.judge(&name("gone"), false);
-    assert!(groups.acquire(&id("a")).is_err(), "one of two fails");
-    assert!(groups.acquire(&id("b")).is_ok());
+    assert!(acquire(&groups, "a").is_err(), "one of two fails");
+    assert!(acquire(&groups, "b").is_ok());
 }
 
 #[test]
@@ -147,15 +148,15 @@ fn what_could_not_be_reached_rests_while_there_are_others() {
     let groups = Groups::new(clock.clone());
     groups.update(&name("a"), [address(0), address(1), address(2)]);
     let picked = || -> BTreeSet<u16> {
-        let leases = (0..200).map(|_| groups.acquire(&id("a")).unwrap());
+        let leases = (0..200).map(|_| acquire(&groups, "a").unwrap());
         leases
             .map(|lease| lease.endpoint().address().port() - 7000)
             .collect()
     };
     let unreached = |port: u16| loop {
-        let lease = groups.acquire(&id("a")).unwrap();
+        let lease = acquire(&groups, "a").unwrap();
         if lease.endpoint().address() == address(port) {
-            return groups.unreached(&lease);
+            return groups.note(&lease, Outcome::Unreached);
         }
     };
     unreached(0);
@@ -178,6 +179,32 @@ fn what_could_not_be_reached_rests_while_there_are_others() {
     );
     clock.advance(Duration::from_secs(1));
     assert_eq!(picked(), [0, 1, 2].into(), "the rest is over");
+}
+
+#[test]
+fn what_was_tried_before_is_picked_only_if_no_other_is_left() {
+    let groups = groups(&[("a", 3)]);
+    let avoiding = |avoid: &[u16]| -> BTreeSet<u16> {
+        let avoid: Vec<_> = avoid.iter().copied().map(address).collect();
+        let wanted = Wanted {
+            id: &id("a"),
+            pinned: true,
+            avoid: &avoid,
+        };
+        let leases = (0..100).map(|_| groups.acquire(&wanted).unwrap());
+        leases
+            .map(|lease| lease.endpoint().address().port() - 7000)
+            .collect()
+    };
+    assert_eq!(avoiding(&[0]), [1, 2].into());
+    assert_eq!(avoiding(&[0, 2]), [1].into());
+    assert_eq!(avoiding(&[0, 1, 2]), [0, 1, 2].into(), "none is left");
+    unhealthy(&groups, "a", 1);
+    assert_eq!(
+        avoiding(&[0, 2]),
+        [0, 2].into(),
+        "an unhealthy one was picked to avoid others"
+    );
 }
 
 fn state() -> impl Strategy<Value = (EndpointState, EndpointState)> {
@@ -205,7 +232,7 @@ proptest! {
         }
         let usable = endpoints.iter().filter(|e| e.is_usable()).count();
         let ready = endpoints.iter().filter(|e| e.state() == EndpointState::Ready).count();
-        match pick(&endpoints, || doubtful, || panic!("nothing rests")) {
+        match pick(&endpoints, &[], || doubtful, || panic!("nothing rests")) {
             Some(picked) => {
                 prop_assert!(picked.is_usable(), "a draining one was picked");
                 if ready * 2 >= usable {

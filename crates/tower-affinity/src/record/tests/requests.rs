@@ -11,7 +11,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use tower_affinity_core::{Cause, Cohort, GroupId, Kind};
 use tower_affinity_testing::{id, name};
 
-use crate::balance::{Groups, Lease};
+use crate::balance::{Groups, Lease, Wanted};
 use crate::fixtures::{Metrics, Script, Step, decided, decision, moved, pinned, poll_body};
 use crate::record::{GroupMetricsLayer, MetricsBody};
 
@@ -130,7 +130,12 @@ async fn a_tunnel_is_counted_when_its_lease_ends() {
     let metrics = Metrics::new();
     let groups = Groups::default();
     groups.update(&name("a"), ["127.0.0.1:1".parse().unwrap()]);
-    let lease: Lease = groups.acquire(&id("a")).unwrap();
+    let wanted = Wanted {
+        id: &id("a"),
+        pinned: true,
+        avoid: &[],
+    };
+    let lease: Lease = groups.acquire(&wanted).unwrap();
     let mut response = script([]);
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     response.extensions_mut().insert(lease.clone());

@@ -1,0 +1,40 @@
+//! [`Outcome`]: what became of one attempt at an endpoint.
+
+use http::StatusCode;
+
+use crate::BoxError;
+use crate::respond::UpstreamFault;
+
+/// What became of one attempt, as far as it says something about the endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It answered with this status.
+    Answered(StatusCode),
+    /// It could not be reached: nothing was sent.
+    Unreached,
+    /// It did not answer in time.
+    TimedOut,
+    /// It broke off, or what it answered is not valid.
+    BrokeOff,
+    /// It serves another group.
+    WrongGroup,
+}
+
+impl Outcome {
+    /// What `error` of the leaf says of the endpoint; `None` if it was not the endpoint's fault.
+    pub(crate) fn of(error: &BoxError) -> Option<Self> {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**error);
+        while let Some(error) = cause {
+            if let Some(fault) = error.downcast_ref() {
+                return match fault {
+                    UpstreamFault::Connect => Some(Self::Unreached),
+                    UpstreamFault::Timeout => Some(Self::TimedOut),
+                    UpstreamFault::Closed | UpstreamFault::Protocol => Some(Self::BrokeOff),
+                    UpstreamFault::RequestBody => None,
+                };
+            }
+            cause = error.source();
+        }
+        Some(Self::BrokeOff)
+    }
+}
