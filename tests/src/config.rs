@@ -51,15 +51,22 @@ impl Config {
     /// The fleet's groups with their weights, the first one stable; free ports.
     #[must_use]
     pub fn new(fleet: &Fleet, weights: &[(&str, u16)]) -> Self {
-        let groups = weights
-            .iter()
+        let groups = weights.iter();
+        Self::of(groups.map(|(name, weight)| (*name, *weight, fleet.addresses(name))))
+    }
+
+    /// Groups by name, weight and endpoints, the first one stable; free ports.
+    #[must_use]
+    pub fn of<'a>(groups: impl IntoIterator<Item = (&'a str, u16, Vec<SocketAddr>)>) -> Self {
+        let groups = groups
+            .into_iter()
             .enumerate()
-            .map(|(at, (name, weight))| GroupBlock {
-                name: (*name).to_owned(),
-                weight: *weight,
+            .map(|(at, (name, weight, endpoints))| GroupBlock {
+                name: name.to_owned(),
+                weight,
                 stable: at == 0,
                 more: String::new(),
-                endpoints: fleet.addresses(name),
+                endpoints,
             });
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         Self {

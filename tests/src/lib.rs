@@ -14,10 +14,13 @@
 // What is behind the gateway.
 pub mod endpoint;
 pub mod fleet;
+pub mod pod;
+pub mod proxy;
 
 // What is in front of it.
 pub mod client;
 pub mod jar;
+pub mod load;
 pub mod raw;
 
 // The gateway itself, and its operator.
@@ -28,6 +31,7 @@ pub mod replica;
 
 // What is known afterwards.
 pub mod history;
+pub mod joined;
 pub mod samples;
 
 mod scratch;

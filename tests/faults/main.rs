@@ -1,0 +1,12 @@
+//! Fault after fault, under load: what is injected, and what must hold meanwhile and afterwards.
+//!
+//! Each test is one fault of the table in `docs/testing.md`. Clients and pods keep ledgers; the
+//! counts that must be zero are exact. `AFFINITY_FAULTS=full` runs the long form.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+mod harness;
