@@ -53,6 +53,7 @@ simulate-10m:
 faults seeds="10000" from=`date +%s`:
     AFFINITY_REQUIRE_SERVICES=1 cargo test --release -p affinity-etcd-tests -- --nocapture
     cargo test --release -p affinity-tests --test end_to_end -- sessions:: cuts:: mutations:: --nocapture
+    AFFINITY_FAULTS=full cargo test --release -p affinity-tests --test faults -- --nocapture --test-threads 1
     SIM_SEEDS={{seeds}} SIM_FROM={{from}} cargo test --release -p tower-affinity-testing --test simulator invariants -- --nocapture
 
 # Play the same seeds with and without optimisation: every event has to be the same.

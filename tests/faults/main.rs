@@ -10,3 +10,19 @@
 )]
 
 mod harness;
+mod scale;
+mod stage;
+
+// One pod.
+mod bodies;
+mod hangs;
+mod leaving;
+
+// A whole group.
+mod dead_groups;
+mod errors;
+mod health;
+
+// What the gateway is told.
+mod discovery;
+mod identity;

@@ -1,0 +1,207 @@
+//! Pods of two groups, a gateway before them, and sessions that ask it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use affinity_tests::admin::Admin;
+use affinity_tests::config::Config;
+use affinity_tests::joined::Joined;
+use affinity_tests::load::{Ask, Load, Shots};
+use affinity_tests::pod::{Line, Pod};
+use affinity_tests::process::Process;
+use affinity_tests::proxy::Proxy;
+use affinity_tests::replica::Replica;
+use affinity_tests::{Scratch, until_within};
+
+use crate::scale::Scale;
+
+/// The stable group.
+pub(crate) const OLD: &str = "9f1c2ab";
+/// The other one.
+pub(crate) const NEW: &str = "c3d4e5f";
+
+/// Pods of each group.
+const EACH: usize = 3;
+
+/// Checks that find out fast, and timeouts that are over soon.
+pub(crate) const UPSTREAM: &str = "[upstream]\nconnect_timeout = \"500ms\"\n\
+    response_timeout = \"600ms\"\n\
+    health = { path = \"/livez\", interval = \"200ms\", unhealthy_after = 2, healthy_after = 1 }\n";
+
+/// Everything that a fault needs.
+pub(crate) struct Stage {
+    pub(crate) scale: Scale,
+    /// Of the old group first.
+    pub(crate) pods: Vec<Pod>,
+    /// One before each pod, in the same order; none if the gateway goes to the pods themselves.
+    pub(crate) proxies: Vec<Proxy>,
+    pub(crate) config: Config,
+    pub(crate) dir: Scratch,
+    pub(crate) gateway: Running,
+}
+
+/// The gateway under test.
+pub(crate) enum Running {
+    /// In this process.
+    Here(Box<Replica>),
+    /// The real binary.
+    Process(Box<Process>),
+}
+
+/// What is between the gateway and the pods.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Between {
+    Nothing,
+    Proxies,
+}
+
+impl Stage {
+    /// Three pods of each of two groups with equal weights, and a gateway in this process.
+    pub(crate) async fn new(between: Between) -> Self {
+        Self::configured(between, |config| config.sections = UPSTREAM.to_owned()).await
+    }
+
+    /// As [`Stage::new`], with another configuration.
+    pub(crate) async fn configured(between: Between, edit: impl FnOnce(&mut Config)) -> Self {
+        let (dir, pods, proxies, mut config) = parts(between).await;
+        edit(&mut config);
+        let replica = Replica::start(&dir, &config).await;
+        let gateway = Running::Here(Box::new(replica));
+        Self::ready(dir, pods, proxies, config, gateway).await
+    }
+
+    /// As [`Stage::new`], with the real binary and its watched file.
+    pub(crate) async fn with_process() -> Self {
+        let (dir, pods, proxies, mut config) = parts(Between::Nothing).await;
+        config.sections = UPSTREAM.to_owned();
+        let process = Process::start(&config.write(&dir, "gateway.toml")).await;
+        let gateway = Running::Process(Box::new(process));
+        Self::ready(dir, pods, proxies, config, gateway).await
+    }
+
+    async fn ready(
+        dir: Scratch,
+        pods: Vec<Pod>,
+        proxies: Vec<Proxy>,
+        config: Config,
+        gateway: Running,
+    ) -> Self {
+        let stage = Self {
+            scale: Scale::of_environment(),
+            pods,
+            proxies,
+            config,
+            dir,
+            gateway,
+        };
+        stage.until_ready(OLD, EACH).await;
+        stage.until_ready(NEW, EACH).await;
+        stage
+    }
+
+    /// Where clients are served.
+    pub(crate) fn address(&self) -> SocketAddr {
+        match &self.gateway {
+            Running::Here(replica) => replica.address(),
+            Running::Process(process) => process.address(),
+        }
+    }
+
+    /// The admin side.
+    pub(crate) fn admin(&self) -> &Admin {
+        match &self.gateway {
+            Running::Here(replica) => &replica.admin,
+            Running::Process(process) => process.admin(),
+        }
+    }
+
+    /// Begins the sessions of the run.
+    pub(crate) async fn sessions(&self) -> Load {
+        Load::begin(self.address(), self.scale.sessions).await
+    }
+
+    /// The place of the first pod of the new group.
+    pub(crate) fn victim(&self) -> usize {
+        EACH
+    }
+
+    /// The places of the new group's pods.
+    pub(crate) fn new_group(&self) -> std::ops::Range<usize> {
+        EACH..2 * EACH
+    }
+
+    /// Joins what clients saw with what the pods wrote, and fails if that is not sound. What was
+    /// counted is printed, for runs with `--nocapture`.
+    #[expect(clippy::print_stdout, reason = "a run tells what it measured")]
+    pub(crate) fn join(&self, fault: &str, shots: &Shots) -> Joined {
+        let joined = Joined::of(shots, &self.lines());
+        println!(
+            "{fault}: {} requests, {} attempts, {} moves, not well {:?}, p50 {:.1?}, p99 {:.1?}",
+            joined.requests,
+            joined.attempts,
+            joined.moved(),
+            shots.faults(),
+            shots.quantile(0.5),
+            shots.quantile(0.99),
+        );
+        joined.is_sound();
+        joined
+    }
+
+    /// All lines of all ledgers.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        self.pods.iter().flat_map(Pod::ledger).collect()
+    }
+
+    /// Waits until so many endpoints of a group are ready; answers how long that took.
+    pub(crate) async fn until_ready(&self, group: &str, count: usize) -> Duration {
+        let since = tokio::time::Instant::now();
+        let what = format!("{count} ready endpoints of {group}");
+        until_within(affinity_tests::BOUND, &what, async || {
+            let group = self.admin().group(group).await;
+            let endpoints = group["endpoints"].as_array().unwrap();
+            let ready = endpoints
+                .iter()
+                .filter(|endpoint| endpoint["state"] == "ready");
+            (ready.count() == count).then_some(())
+        })
+        .await;
+        since.elapsed()
+    }
+
+    /// A sum in the gateway's metrics.
+    pub(crate) async fn sum(&self, metric: &str, labels: &[(&str, &str)]) -> f64 {
+        self.admin().samples().await.sum(metric, labels)
+    }
+}
+
+async fn parts(between: Between) -> (Scratch, Vec<Pod>, Vec<Proxy>, Config) {
+    let dir = Scratch::new();
+    let (mut pods, mut proxies) = (Vec::new(), Vec::new());
+    for group in [OLD, NEW] {
+        for n in 1..=EACH {
+            let pod = Pod::start(&dir, group, &format!("{group}-{n}")).await;
+            if between == Between::Proxies {
+                proxies.push(Proxy::to(pod.address()).await);
+            }
+            pods.push(pod);
+        }
+    }
+    let at = |n: usize| match proxies.get(n) {
+        Some(proxy) => proxy.address(),
+        None => pods[n].address(),
+    };
+    let groups = [
+        (OLD, 1, (0..EACH).map(at).collect()),
+        (NEW, 1, (EACH..2 * EACH).map(at).collect()),
+    ];
+    let config = Config::of(groups);
+    (dir, pods, proxies, config)
+}
+
+/// Four reads and a write.
+pub(crate) fn mixed() -> Vec<Ask> {
+    let mut asks = vec![Ask::get("/step"); 4];
+    asks.push(Ask::post("/step", 600));
+    asks
+}
