@@ -43,6 +43,7 @@ async fn sec_40_ambiguous_framings_smuggle_nothing() {
         // two lengths
         format!("content-length: 0\r\ncontent-length: {length}"),
         format!("content-length: {length}\r\ncontent-length: 0"),
+        "content-length: 5\r\ncontent-length: 5".to_owned(),
         format!("content-length: 0, {length}"),
         format!("content-length: +{length}"),
         format!("content-length: 0x{length:x}"),
@@ -65,7 +66,6 @@ async fn sec_40_ambiguous_framings_smuggle_nothing() {
         "x: y\r\n transfer-encoding: chunked".to_owned(),
         "x: y\rtransfer-encoding: chunked".to_owned(),
         "x: y\ntransfer-encoding: chunked".to_owned(),
-        "transfer_encoding: chunked".to_owned(),
         "transfer-encoding: \u{0}chunked".to_owned(),
         "connection: transfer-encoding\r\ntransfer-encoding: chunked".to_owned(),
         "connection: content-length\r\ncontent-length: 5".to_owned(),
@@ -73,33 +73,25 @@ async fn sec_40_ambiguous_framings_smuggle_nothing() {
         let bytes =
             format!("POST /first HTTP/1.1\r\nhost: a\r\n{fields}\r\n\r\n0\r\n\r\n{SMUGGLED}");
         let (statuses, targets) = attack(&site, &bytes).await;
-        let first = targets.iter().filter(|target| *target == "/first").count();
-        assert!(first <= 1, "{fields:?} was executed {first} times");
-        // after one unambiguous request the next one is a request, by its own right
+        assert_eq!(statuses.first(), Some(&400), "{fields:?}");
         assert!(
-            targets.len() <= statuses.len(),
-            "{fields:?}: {statuses:?} {targets:?}"
+            !targets.contains(&"/first".to_owned()),
+            "{fields:?} reached an endpoint: {targets:?}"
         );
-        let lines: Vec<_> = fields.split("\r\n").collect();
-        let lengths = lines
-            .iter()
-            .filter(|line| line.starts_with("content-length"))
-            .count();
-        let codings = lines
-            .iter()
-            .filter(|line| line.starts_with("transfer-encoding"))
-            .count();
-        if lengths > 0 && lengths + codings > 1 {
-            assert!(
-                !targets.contains(&"/smuggled".to_owned()),
-                "{fields:?}: {statuses:?} {targets:?}"
-            );
-        }
-        assert!(
-            !statuses.iter().any(|status| *status >= 500),
-            "{fields:?}: {statuses:?}"
-        );
+        // only behind one unambiguous body is the next request a request
+        let told = usize::from(fields.starts_with("connection"));
+        assert!(statuses.len() <= 1 + told, "{fields:?}: {statuses:?}");
+        assert!(targets.len() <= told, "{fields:?}: {targets:?}");
     }
+    // a name that is nearly the field's is another field, and what follows another request
+    let other = "transfer_encoding: chunked\r\ncontent-length: 5";
+    let bytes = format!("POST /first HTTP/1.1\r\nhost: a\r\n{other}\r\n\r\n0\r\n\r\n{SMUGGLED}");
+    let (statuses, targets) = attack(&site, &bytes).await;
+    assert_eq!(
+        (statuses.len(), targets.len()),
+        (2, 2),
+        "{statuses:?} {targets:?}"
+    );
     assert!(
         site.a.torn().is_empty(),
         "half a request reached the endpoint"

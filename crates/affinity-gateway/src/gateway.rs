@@ -110,10 +110,11 @@ impl Gateway {
         };
         metrics.follow(&control);
         let running = Arc::new(Running::begin(settings, control, metrics)?);
+        let early = running.metrics().recorder().clone();
         let data = tokio::spawn(serve(
             data.listen()?,
             running.path(),
-            ServeOptions::new(),
+            ServeOptions::new().recorder(move |status| early.early(status)),
             running.tunnels(),
             shutdown.clone(),
         ));

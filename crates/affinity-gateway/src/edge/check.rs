@@ -1,9 +1,8 @@
 //! The rules of the edge, as a function of the request's head.
 //!
-//! Not everything can be seen from here. hyper answers 400 or 431 itself to what it cannot parse,
-//! to differing lengths, and to too large a head. Where `Transfer-Encoding` and `Content-Length`
-//! come together it drops the length, reads by chunks and closes the connection afterwards, so
-//! one request goes on with one framing; the rule below still holds for other servers.
+//! What cannot be read as one request with one framing does not come here: on HTTP/1.1
+//! [`serve`](crate::serve) refuses it before hyper sees it, on HTTP/2 h2 resets the stream. The
+//! rule about framing below still holds for other servers.
 
 use http::{
     HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version, header, uri::Authority,

@@ -1,7 +1,8 @@
 //! One connection, from its first byte to its end.
 
-use std::{convert::Infallible, net::SocketAddr, pin::pin};
+use std::{convert::Infallible, net::SocketAddr, pin::pin, sync::Arc};
 
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -14,7 +15,11 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-use super::{ServeOptions, peer::WithPeer, preface::Preface};
+use super::{
+    ServeOptions,
+    framing::{Framed, Gate, Gated},
+    peer::WithPeer,
+};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -69,15 +74,18 @@ impl Protocol {
             + Send
             + 'static,
         S::Future: Send + 'static,
-        B: Body + Send + 'static,
-        B::Data: Send,
+        B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "connection lost before its first byte");
             return;
         }
-        let io = TokioIo::new(Preface::new(stream, self.options.header_read_timeout));
+        let (options, gate) = (&self.options, Gate::default());
+        let limits = (options.max_header_bytes, options.max_headers);
+        let io = Framed::new(stream, gate.clone(), options.header_read_timeout, limits);
+        let io = TokioIo::new(io);
+        let service = Gated::new(service, gate, Arc::clone(&options.recorder));
         let service = TowerToHyperService::new(WithPeer::new(service, peer));
         let mut connection = pin!(self.builder.serve_connection_with_upgrades(io, service));
         let served = tokio::select! {

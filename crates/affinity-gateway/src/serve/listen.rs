@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc};
 
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -52,8 +53,7 @@ where
         + Send
         + 'static,
     S::Future: Send + 'static,
-    B: Body + Send + 'static,
-    B::Data: Send,
+    B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let deadline = options.drain_deadline;

@@ -32,10 +32,10 @@
 
 mod accept;
 mod connection;
+mod framing;
 mod listen;
 mod options;
 mod peer;
-mod preface;
 mod tunnels;
 
 #[cfg(test)]

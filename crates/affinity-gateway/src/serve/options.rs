@@ -1,11 +1,17 @@
 //! How connections are served: limits and timeouts.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::edge::EarlyRecorder;
 
 /// Limits and timeouts of the listener.
 ///
 /// The defaults are safe for an address that the internet can reach.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServeOptions {
     pub(super) header_read_timeout: Duration,
     pub(super) max_headers: usize,
@@ -16,6 +22,7 @@ pub struct ServeOptions {
     pub(super) h2_ping_timeout: Duration,
     pub(super) max_connections: usize,
     pub(super) drain_deadline: Duration,
+    pub(super) recorder: Arc<dyn EarlyRecorder>,
 }
 
 impl ServeOptions {
@@ -35,6 +42,7 @@ impl ServeOptions {
             max_connections: 16_384,
             // Below the 30 s that supervisors commonly wait before they kill.
             drain_deadline: Duration::from_secs(25),
+            recorder: Arc::new(|_: StatusCode| {}),
         }
     }
 
@@ -99,6 +107,27 @@ impl ServeOptions {
     pub fn drain_deadline(mut self, deadline: Duration) -> Self {
         self.drain_deadline = deadline;
         self
+    }
+
+    /// Nobody by default: who counts the requests that are answered before any service sees them.
+    #[must_use]
+    pub fn recorder(mut self, recorder: impl EarlyRecorder) -> Self {
+        self.recorder = Arc::new(recorder);
+        self
+    }
+}
+
+impl fmt::Debug for ServeOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServeOptions")
+            .field("header_read_timeout", &self.header_read_timeout)
+            .field("max_headers", &self.max_headers)
+            .field("max_header_bytes", &self.max_header_bytes)
+            .field("h2_max_header_list", &self.h2_max_header_list)
+            .field("h2_max_streams", &self.h2_max_streams)
+            .field("max_connections", &self.max_connections)
+            .field("drain_deadline", &self.drain_deadline)
+            .finish_non_exhaustive()
     }
 }
 

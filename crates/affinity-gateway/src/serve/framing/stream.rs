@@ -1,0 +1,257 @@
+//! The stream that hyper reads: bytes of whole and unambiguous heads, and of their bodies.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+use tokio_util::io::poll_read_buf;
+
+use super::gate::Gate;
+use super::head::Limits;
+use super::watch::{Seen, Watch};
+
+/// A stream that gives out nothing that is not good, and stands in for what it keeps.
+///
+/// It also waits for the first head: hyper-util reads the first bytes of a connection to tell HTTP/2
+/// from HTTP/1.1 and starts no timer meanwhile. Later heads are timed by hyper.
+#[derive(Debug)]
+pub(in crate::serve) struct Framed<I> {
+    inner: I,
+    watch: Watch,
+    gate: Gate,
+    /// Until the first head, or the preface of HTTP/2. Boxed once per connection: hyper moves its
+    /// I/O, a running timer cannot be moved.
+    patience: Option<Pin<Box<Sleep>>>,
+    /// Read and not yet given out; the first `good` bytes of it may be.
+    held: BytesMut,
+    good: usize,
+    end: Option<End>,
+    linger: Option<Linger>,
+}
+
+#[derive(Debug)]
+struct Linger {
+    time: Pin<Box<Sleep>>,
+    left: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The stand-in is the last request.
+    Refused,
+    /// The body cannot be read on.
+    Broken,
+}
+
+impl<I> Framed<I> {
+    /// `within`: how long the first head may take; heads have at most `bytes` bytes and `fields`.
+    pub(in crate::serve) fn new(
+        inner: I,
+        gate: Gate,
+        within: Duration,
+        (bytes, fields): (usize, usize),
+    ) -> Self {
+        Self {
+            inner,
+            watch: Watch::new(Limits { bytes, fields }),
+            gate,
+            patience: Some(Box::pin(tokio::time::sleep(within))),
+            held: BytesMut::new(),
+            good: 0,
+            end: None,
+            linger: None,
+        }
+    }
+
+    /// Takes what `watch` said about `held`.
+    fn settle(&mut self, seen: Seen) {
+        match seen {
+            Seen::Good(good) | Seen::Wait(good) => self.good = good,
+            Seen::Broken(good) => {
+                self.good = good;
+                self.end = Some(End::Broken);
+            }
+            Seen::Bad(good, fault) => {
+                self.gate.refuse(self.watch.heads() + 1, fault);
+                self.held.truncate(good);
+                self.held.extend_from_slice(STAND_IN);
+                self.good = self.held.len();
+                self.end = Some(End::Refused);
+            }
+        }
+        if self.watch.heads() > 0 || self.watch.is_through() || self.end.is_some() {
+            self.patience = None;
+        }
+    }
+
+    fn give(&mut self, out: &mut ReadBuf<'_>) {
+        let part = self.good.min(out.remaining());
+        out.put_slice(self.held.get(..part).unwrap_or_default());
+        self.held.advance(part);
+        self.good -= part;
+    }
+}
+
+impl<I: AsyncRead + Unpin> Framed<I> {
+    /// Reads on behind what is held; `false` at the end of the stream.
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let before = self.held.len();
+        let inner = Pin::new(&mut self.inner);
+        let read = match poll_read_buf(inner, cx, &mut self.held) {
+            Poll::Ready(read) => read?,
+            Poll::Pending => {
+                if let Some(patience) = &mut self.patience {
+                    ready!(patience.as_mut().poll(cx));
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+                return Poll::Pending;
+            }
+        };
+        // once a line, so that one byte at a time costs no more than a head has lines
+        let new = self.held.get(before..).unwrap_or_default();
+        if memchr::memchr(b'\n', new).is_some() || self.held.len() >= self.watch.most() {
+            let seen = self.watch.see(&self.held);
+            self.settle(seen);
+        }
+        Poll::Ready(Ok(read > 0))
+    }
+
+    /// Reads into `out`, and keeps back what is not good.
+    fn poll_straight(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<bool>> {
+        let before = out.filled().len();
+        match Pin::new(&mut self.inner).poll_read(cx, out) {
+            Poll::Ready(read) => read?,
+            Poll::Pending => {
+                if let Some(patience) = &mut self.patience {
+                    ready!(patience.as_mut().poll(cx));
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+                return Poll::Pending;
+            }
+        }
+        let read = out.filled().get(before..).unwrap_or_default();
+        if read.is_empty() {
+            return Poll::Ready(Ok(false));
+        }
+        let seen = self.watch.see(read);
+        if seen != Seen::Good(read.len()) {
+            self.held.extend_from_slice(read);
+            out.set_filled(before);
+        }
+        self.settle(seen);
+        if self.held.is_empty() {
+            self.good = 0;
+        }
+        Poll::Ready(Ok(true))
+    }
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = out.filled().len();
+        loop {
+            if this.good > 0 {
+                this.give(out);
+                return Poll::Ready(Ok(()));
+            }
+            match this.end {
+                // the connection ends with the answer
+                Some(End::Refused) => return Poll::Pending,
+                Some(End::Broken) => return Poll::Ready(Err(io::ErrorKind::InvalidData.into())),
+                None => {}
+            }
+            if this.watch.is_waiting() {
+                match ready!(this.gate.poll_answered(this.watch.heads(), cx)) {
+                    true => this.watch.pass_through(),
+                    false => this.watch.answered(),
+                }
+                let seen = this.watch.see(&this.held);
+                this.settle(seen);
+                continue;
+            }
+            let more = match this.held.is_empty() {
+                true => ready!(this.poll_straight(cx, out))?,
+                false => ready!(this.poll_more(cx))?,
+            };
+            if !more || out.filled().len() > before {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Framed<I> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    /// After a refusal the rest of what the client sends is read for a moment: closed with bytes
+    /// unread, the connection would be reset, and the client might never see why.
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
+        if this.end != Some(End::Refused) {
+            return Poll::Ready(Ok(()));
+        }
+        let linger = this.linger.get_or_insert_with(|| Linger {
+            time: Box::pin(tokio::time::sleep(LINGER)),
+            left: LINGER_BYTES,
+        });
+        let mut scratch = [0; 4096];
+        while linger.left > 0 {
+            let mut buf = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut this.inner).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    linger.left = linger.left.saturating_sub(buf.filled().len());
+                }
+                Poll::Ready(_) => break,
+                Poll::Pending => {
+                    ready!(linger.time.as_mut().poll(cx));
+                    break;
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Long enough for a client on another continent to read an answer.
+const LINGER: Duration = Duration::from_millis(500);
+const LINGER_BYTES: usize = 256 * 1024;
+
+/// What hyper reads in place of a head that is refused. It never gets farther than the service's
+/// first layer, which knows its place.
+pub(super) const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
