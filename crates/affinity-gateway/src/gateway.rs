@@ -1,7 +1,7 @@
 //! [`Gateway`]: data plane, control plane and admin side of one process.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tower_affinity::core::{Clock, Engine};
 
 use crate::admin::{self, AdminOptions, AdminToken, Entrance};
 use crate::causes::with_causes;
-use crate::config::{Settings, watch};
+use crate::config::{Settings, watch_all};
 use crate::control::{Changed, Control, Start};
 use crate::cuts;
 use crate::drained;
@@ -114,7 +114,9 @@ impl Gateway {
         let data = tokio::spawn(serve(
             data.listen()?,
             running.path(),
-            ServeOptions::new().recorder(move |status| early.early(status)),
+            ServeOptions::new()
+                .recorder(move |status| early.early(status))
+                .transports(running.transports()),
             running.tunnels(),
             shutdown.clone(),
         ));
@@ -174,19 +176,23 @@ impl Gateway {
         self.running.control().clone()
     }
 
-    /// Follows the configuration file: a good edit is applied as a whole, a bad one changes
-    /// nothing, is logged with its line and counted.
+    /// Follows the configuration file, and the certificate and keys of TLS that it names: a good
+    /// edit is applied as a whole, a bad one changes nothing, is logged with its line and counted.
     pub fn watch(&mut self, path: PathBuf) {
         let running = Arc::clone(&self.running);
         let shutdown = self.shutdown.clone();
-        let mut changes = watch(&path);
         self.tasks.push(tokio::spawn(async move {
-            // an edit between the start and here is no change to the watch
-            running.reload_file(&path).await;
             loop {
-                tokio::select! {
-                    () = changes.changed() => running.reload_file(&path).await,
-                    () = shutdown.cancelled() => return,
+                let files = followed(&running, &path);
+                let mut changes = watch_all(files.clone());
+                // an edit between the last reading and here is no change to the watch
+                running.reload_file(&path).await;
+                // an edit may name other files
+                while followed(&running, &path) == files {
+                    tokio::select! {
+                        () = changes.changed() => running.reload_file(&path).await,
+                        () = shutdown.cancelled() => return,
+                    }
                 }
             }
         }));
@@ -232,6 +238,11 @@ impl Gateway {
         }
         drained
     }
+}
+
+/// The configuration file, and what it names.
+fn followed(running: &Running, path: &Path) -> Vec<PathBuf> {
+    [vec![path.to_owned()], running.files()].concat()
 }
 
 fn admin_options(

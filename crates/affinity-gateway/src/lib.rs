@@ -14,6 +14,8 @@ pub mod upstream;
 
 mod trust;
 
+mod scheme;
+
 // What changes the path, and what looks at it.
 pub mod control;
 
@@ -37,6 +39,8 @@ mod metrics;
 
 mod stack;
 
+mod transport;
+
 mod reload;
 
 mod reserved;
@@ -54,6 +58,7 @@ pub use gateway::Gateway;
 pub use reload::ReloadError;
 pub use stack::StackError;
 pub use start_error::StartError;
+pub use transport::TransportError;
 
 #[cfg(test)]
 mod wire;

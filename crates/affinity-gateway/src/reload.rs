@@ -1,18 +1,20 @@
 //! What a reload of the configuration changes in a running gateway: everything, or nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::body::Incoming;
 use thiserror::Error;
 
 use crate::causes::with_causes;
-use crate::config::{ConfigError, Settings};
+use crate::config::{ConfigError, Settings, TlsSettings};
 use crate::control::{Changed, Control, ControlError};
 use crate::health::Checks;
 use crate::metrics::Metrics;
-use crate::serve::Tunnels;
+use crate::serve::{Transports, Tunnels};
 use crate::stack::{StackError, Swap, build};
+use crate::start_error::StartError;
+use crate::transport::{Doorstep, TransportError};
 use crate::upstream::{Upstream, UpstreamOptions};
 
 /// An edited configuration of which nothing was applied.
@@ -31,6 +33,9 @@ pub enum ReloadError {
     /// The layers cannot be built.
     #[error(transparent)]
     Stack(#[from] StackError),
+    /// The listener's transport cannot be built.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
 }
 
 /// The parts of a running gateway that outlive a reload, and those that it replaces.
@@ -40,6 +45,7 @@ pub(crate) struct Running {
     swap: Swap,
     metrics: Metrics,
     tunnels: Tunnels,
+    doorstep: Doorstep,
     live: Mutex<Live>,
 }
 
@@ -57,7 +63,12 @@ impl Running {
         settings: Settings,
         control: Control,
         metrics: Metrics,
-    ) -> Result<Self, StackError> {
+    ) -> Result<Self, StartError> {
+        let doorstep = Doorstep::begin(
+            &settings.listen,
+            metrics.transport().clone(),
+            control.clock(),
+        )?;
         let tunnels = Tunnels::new();
         let upstream = upstream(&settings, &tunnels);
         let checks = Checks::begin(control.groups().clone(), &settings.upstream);
@@ -67,6 +78,7 @@ impl Running {
             swap: Swap::new(stack),
             metrics,
             tunnels,
+            doorstep,
             live: Mutex::new(Live {
                 settings,
                 upstream,
@@ -90,6 +102,18 @@ impl Running {
 
     pub(crate) fn tunnels(&self) -> Tunnels {
         self.tunnels.clone()
+    }
+
+    /// What connections pass before HTTP.
+    pub(crate) fn transports(&self) -> Transports {
+        self.doorstep.transports()
+    }
+
+    /// The files that the settings were read from, besides the configuration itself.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let live = self.live();
+        let tls = live.settings.listen.tls.as_ref();
+        tls.map(TlsSettings::files).unwrap_or_default()
     }
 
     /// Applies the file if it says something else than before; a bad one is logged and counted.
@@ -137,7 +161,11 @@ impl Running {
             upstream.clone(),
             self.metrics.recorder(),
         )?;
+        let transport = self.doorstep.prepare(&settings.listen)?;
         let changed = self.control.apply(&settings)?;
+        if live.settings.listen != settings.listen {
+            self.doorstep.take(&settings.listen, transport);
+        }
         self.swap.replace(stack);
         if live.settings.upstream != settings.upstream {
             live.checks = Checks::begin(self.control.groups().clone(), &settings.upstream);

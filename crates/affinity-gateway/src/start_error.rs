@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::admin::TokenError;
 use crate::control::ControlError;
 use crate::stack::StackError;
+use crate::transport::TransportError;
 
 /// A gateway that could not start.
 #[derive(Debug, Error)]
@@ -41,6 +42,9 @@ pub enum StartError {
     /// The layers cannot be built.
     #[error(transparent)]
     Stack(#[from] StackError),
+    /// The listener's transport cannot be built.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
     /// The metrics cannot be set up.
     #[error("the metrics cannot be set up: {0}")]
     Metrics(String),

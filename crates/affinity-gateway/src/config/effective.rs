@@ -40,6 +40,15 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
     )?;
     writeln!(f, "admin_token_file = {}", path(&listen.admin_token_file))?;
     writeln!(f, "trusted_proxies = {}", list(&listen.trusted_proxies))?;
+    writeln!(f, "proxy_protocol = {}", listen.proxy_protocol)?;
+    if let Some(tls) = &listen.tls {
+        let (cert, key) = (path(&tls.cert), path(&tls.key));
+        let tickets = list(tls.ticket_keys.iter().map(|key| &key.source));
+        writeln!(
+            f,
+            "tls = {{ cert = {cert}, key = {key}, ticket_keys = {tickets} }}"
+        )?;
+    }
     pin_section(f, pin)?;
     writeln!(
         f,

@@ -7,6 +7,7 @@ use ipnet::IpNet;
 
 use super::Sources;
 use super::section::Section;
+use super::tls::{self, TlsSettings};
 
 /// Where the gateway and its admin side listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +20,12 @@ pub struct Listen {
     /// The file with the admin token, as an absolute path. It exists if `admin` is not loopback;
     /// else it is made if it is missing.
     pub admin_token_file: PathBuf,
-    /// The peers whose `X-Forwarded-For` is believed.
+    /// The peers whose `X-Forwarded-For` and PROXY header are believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether `trusted_proxies` have to begin with a PROXY header; then there are some.
+    pub proxy_protocol: bool,
+    /// TLS for clients; `None`: they speak plain HTTP.
+    pub tls: Option<TlsSettings>,
 }
 
 pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
@@ -64,11 +69,23 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
     let trusted = trusted
         .and_then(|field| field.items(MAX_PROXIES, "CIDRs"))
         .unwrap_or_default();
-    let trusted_proxies = trusted
+    let trusted_proxies: Vec<_> = trusted
         .iter()
         .filter_map(|item| item.parsed(CIDR, network))
         .collect();
-    listen.unsupported("tls");
+    let proxy_protocol = listen
+        .field("proxy_protocol")
+        .and_then(|field| field.flag());
+    let proxy_protocol = proxy_protocol.unwrap_or(false);
+    if proxy_protocol && trusted.is_empty() {
+        listen.refuse(
+            "proxy_protocol",
+            "would believe nobody; accepted: true with listen.trusted_proxies, or false",
+        );
+    }
+    let tls = listen
+        .field("tls")
+        .and_then(|field| tls::read(&field.section(), sources));
     listen.finish();
     let admin_token_file = path.unwrap_or_else(|| sources.path("admin.token".as_ref()));
     Listen {
@@ -76,6 +93,8 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
         admin,
         admin_token_file,
         trusted_proxies,
+        proxy_protocol,
+        tls,
     }
 }
 

@@ -22,8 +22,10 @@ mod scope;
 mod secret;
 mod section;
 mod settings;
+mod source;
 mod span;
 mod state;
+mod tls;
 mod upstream;
 mod watch;
 
@@ -32,7 +34,7 @@ pub use error::ConfigError;
 pub(crate) use field::Field;
 pub(crate) use group::can_be_dialled;
 pub use group::{GroupSetting, GroupState};
-pub use keys::{KeySetting, KeySource};
+pub use keys::KeySetting;
 pub use listen::Listen;
 pub use pin::PinSettings;
 pub use rollback::{Rollback, RollbackPolicy};
@@ -43,9 +45,12 @@ pub(crate) use section::{Section, read_text};
 use settings::Sources;
 pub(crate) use settings::text_of;
 pub use settings::{Settings, parse};
+pub use source::KeySource;
 pub(crate) use span::Bounds;
 pub use state::{EtcdSettings, StateSettings};
+pub use tls::{TicketKey, TlsSettings};
 pub use upstream::{Health, Upstream};
+pub(crate) use watch::watch_all;
 pub use watch::{Watch, watch};
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! Says when the configuration file has other content than before.
+//! Says when the configuration file, or one that it names, has other content than before.
 //!
-//! The *directory* is watched, because editors and mounted volumes replace a file by a rename or
+//! The *directories* are watched, because editors and mounted volumes replace a file by a rename or
 //! by switching a symbolic link, which ends a watch of the file itself. What the operating system
 //! reports is only a hint: the content decides, and it is also looked at every two seconds, so
 //! that a lost hint (another file system behind a link, a directory made anew) is healed.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -28,38 +29,54 @@ use super::document::MAX_BYTES;
 /// Outside of a tokio runtime with a timer.
 #[must_use]
 pub fn watch(path: &Path) -> Watch {
-    let (sender, hints) = mpsc::channel(1);
-    let watcher = watch_directory(path, sender);
-    if let Err(error) = &watcher {
-        tracing::warn!(path = %path.display(), %error, "directory is not watched, file is polled");
-    }
-    Watch::new(path, hints, watcher.ok())
+    watch_all(vec![path.to_owned()])
 }
 
-/// The changes of one file; see [`watch`].
+/// As [`watch`], for several files: a change of any of them is one.
+pub(crate) fn watch_all(files: Vec<PathBuf>) -> Watch {
+    let (sender, hints) = mpsc::channel(1);
+    let directories: BTreeSet<_> = files.iter().map(|file| directory(file)).collect();
+    let mut watchers = Vec::new();
+    for directory in directories {
+        match watch_directory(directory, sender.clone()) {
+            Ok(watcher) => watchers.push(watcher),
+            Err(error) => {
+                let path = directory.display();
+                tracing::warn!(%path, %error, "directory is not watched, its files are polled");
+            }
+        }
+    }
+    Watch::new(files, hints, watchers)
+}
+
+/// The changes of some files; see [`watch`].
 #[derive(Debug)]
 pub struct Watch {
-    path: PathBuf,
-    seen: Fingerprint,
+    files: Vec<PathBuf>,
+    seen: Vec<Fingerprint>,
     hints: mpsc::Receiver<()>,
     hinted: bool,
     poll: Interval,
-    // hints stop when it is dropped
-    _watcher: Option<RecommendedWatcher>,
+    // hints stop when they are dropped
+    _watchers: Vec<RecommendedWatcher>,
 }
 
 impl Watch {
-    fn new(path: &Path, hints: mpsc::Receiver<()>, watcher: Option<RecommendedWatcher>) -> Self {
+    fn new(
+        files: Vec<PathBuf>,
+        hints: mpsc::Receiver<()>,
+        watchers: Vec<RecommendedWatcher>,
+    ) -> Self {
         let mut poll = interval_at(Instant::now() + POLL, POLL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let seen = fingerprint(path);
+        let seen = fingerprints(&files);
         Self {
-            path: path.to_owned(),
+            files,
             seen,
             hints,
             hinted: false,
             poll,
-            _watcher: watcher,
+            _watchers: watchers,
         }
     }
 
@@ -80,9 +97,9 @@ impl Watch {
                 sleep(SETTLE).await;
                 while self.hints.try_recv().is_ok() {}
             }
-            let path = self.path.clone();
+            let files = self.files.clone();
             // the task fails only while the runtime ends; the content is as unknown as before
-            let found = tokio::task::spawn_blocking(move || fingerprint(&path)).await;
+            let found = tokio::task::spawn_blocking(move || fingerprints(&files)).await;
             self.hinted = false;
             if let Ok(found) = found
                 && found != self.seen
@@ -94,8 +111,11 @@ impl Watch {
     }
 }
 
-/// Hints to `sender` whenever something happens in the directory of `path`.
-fn watch_directory(path: &Path, sender: mpsc::Sender<()>) -> notify::Result<RecommendedWatcher> {
+/// Hints to `sender` whenever something happens in the directory.
+fn watch_directory(
+    directory: &Path,
+    sender: mpsc::Sender<()>,
+) -> notify::Result<RecommendedWatcher> {
     let hint = move |event: notify::Result<Event>| {
         if event.as_ref().is_ok_and(is_reading) {
             return;
@@ -103,15 +123,17 @@ fn watch_directory(path: &Path, sender: mpsc::Sender<()>) -> notify::Result<Reco
         // a full channel holds a hint already, a closed one has no reader any more
         let _ = sender.try_send(());
     };
-    let directory = path
+    let mut watcher = notify::recommended_watcher(hint)?;
+    watcher.watch(directory, RecursiveMode::NonRecursive)?;
+    Ok(watcher)
+}
+
+/// Where a file is.
+fn directory(file: &Path) -> &Path {
+    let parent = file
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    let mut watcher = notify::recommended_watcher(hint)?;
-    watcher.watch(
-        directory.unwrap_or(Path::new(".")),
-        RecursiveMode::NonRecursive,
-    )?;
-    Ok(watcher)
+    parent.unwrap_or(Path::new("."))
 }
 
 /// Whether an event says that somebody only read, as we do ourselves.
@@ -122,6 +144,10 @@ fn is_reading(event: &Event) -> bool {
 
 /// What identifies the content; `None`: it cannot be read.
 type Fingerprint = Option<[u8; 32]>;
+
+fn fingerprints(files: &[PathBuf]) -> Vec<Fingerprint> {
+    files.iter().map(|file| fingerprint(file)).collect()
+}
 
 fn fingerprint(path: &Path) -> Fingerprint {
     let read = || -> io::Result<Vec<u8>> {
@@ -164,7 +190,7 @@ mod tests {
     /// A watch with hints by hand.
     fn by_hand(path: &Path) -> (Watch, mpsc::Sender<()>) {
         let (sender, hints) = mpsc::channel(1);
-        (Watch::new(path, hints, None), sender)
+        (Watch::new(vec![path.to_owned()], hints, Vec::new()), sender)
     }
 
     #[tokio::test]

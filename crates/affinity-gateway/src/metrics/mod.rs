@@ -3,6 +3,7 @@
 //! Each gateway has an exporter of its own, so that several can run in one process.
 
 mod shared;
+mod transport;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
 
 use self::shared::SharedSeries;
+pub(crate) use self::transport::TransportSeries;
 use crate::control::Control;
 
 /// Upper bounds in seconds: those of the semantic conventions for the duration of HTTP requests,
@@ -32,6 +34,7 @@ pub(crate) struct Metrics {
     recorder: Recorder,
     config_rejected: Counter,
     shared: SharedSeries,
+    transport: TransportSeries,
 }
 
 const CONFIG_REJECTED: &str = "affinity_config_rejected_total";
@@ -49,11 +52,13 @@ impl Metrics {
         let config_rejected =
             exporter.register_counter(&Key::from_static_name(CONFIG_REJECTED), &metadata);
         let shared = SharedSeries::register(&exporter, &metadata);
+        let transport = TransportSeries::register(&exporter, &metadata);
         Ok(Self {
             handle,
             recorder: Recorder::new(Arc::new(exporter)),
             config_rejected,
             shared,
+            transport,
         })
     }
 
@@ -72,6 +77,11 @@ impl Metrics {
 
     pub(crate) fn config_rejected(&self) {
         self.config_rejected.increment(1);
+    }
+
+    /// What is counted of connections before HTTP.
+    pub(crate) fn transport(&self) -> &TransportSeries {
+        &self.transport
     }
 
     /// Renders everything as text, with the endpoints as they are now.
@@ -105,7 +115,7 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIG_REJECTED, shared};
+    use super::{CONFIG_REJECTED, shared, transport};
 
     #[test]
     fn the_page_has_a_row_for_each_of_the_gateways_own_metrics() {
@@ -115,6 +125,9 @@ mod tests {
             shared::FACTS,
             shared::REGRESSIONS,
             shared::REJECTED,
+            transport::HANDSHAKES,
+            transport::HEADERS,
+            transport::NOT_AFTER,
         ];
         for name in own
             .map(|(name, _)| name)

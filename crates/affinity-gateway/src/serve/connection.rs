@@ -82,11 +82,20 @@ impl Protocol {
             return;
         }
         let (options, gate) = (&self.options, Gate::default());
+        let patience = options.header_read_timeout;
+        // At the shutdown a handshake still ends, as a request in flight does.
+        let opened = tokio::select! {
+            opened = options.transports.open(stream, peer, patience) => opened,
+            () = ending.cut.cancelled() => None,
+        };
+        let Some(opened) = opened else {
+            return;
+        };
         let limits = (options.max_header_bytes, options.max_headers);
-        let io = Framed::new(stream, gate.clone(), options.header_read_timeout, limits);
-        let io = TokioIo::new(io);
+        let io = TokioIo::new(Framed::new(opened.stream, gate.clone(), patience, limits));
         let service = Gated::new(service, gate, Arc::clone(&options.recorder));
-        let service = TowerToHyperService::new(WithPeer::new(service, peer));
+        let service = WithPeer::new(service, opened.client, opened.scheme);
+        let service = TowerToHyperService::new(service);
         let mut connection = pin!(self.builder.serve_connection_with_upgrades(io, service));
         let served = tokio::select! {
             served = connection.as_mut() => served,

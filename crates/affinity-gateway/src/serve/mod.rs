@@ -1,13 +1,13 @@
 //! The listener: accepts connections, serves HTTP/1.1 and HTTP/2 on them, and ends in good order.
 //!
 //! ```text
-//! accept ──> first bytes ──> HTTP/1.1 or h2 ──> PeerAddr ──> service
-//!    │                            │
+//! accept ──> PROXY header ──> TLS ──> first bytes ──> HTTP/1.1 or h2 ──> PeerAddr ──> service
+//!    │                                                   │
 //!    └── shutdown: no more accepts, connections finish, then tunnels, then the deadline cuts
 //! ```
 //!
 //! The service is any tower service that cannot fail; each request carries a
-//! [`PeerAddr`](tower_affinity::PeerAddr) in its extensions.
+//! [`PeerAddr`](tower_affinity::PeerAddr) in its extensions, and its [`Scheme`] if that is `https`.
 //!
 //! ```no_run
 //! use std::convert::Infallible;
@@ -36,6 +36,11 @@ mod framing;
 mod listen;
 mod options;
 mod peer;
+mod prefixed;
+mod proxy;
+mod stream;
+pub mod tls;
+mod transport;
 mod tunnels;
 
 #[cfg(test)]
@@ -44,5 +49,7 @@ mod tests;
 pub use self::{
     listen::{Drained, serve},
     options::ServeOptions,
+    transport::{Transport, TransportEvent, TransportRecorder, Transports},
     tunnels::Tunnels,
 };
+pub use crate::scheme::Scheme;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use super::Transports;
 use crate::edge::EarlyRecorder;
 
 /// Limits and timeouts of the listener.
@@ -23,6 +24,7 @@ pub struct ServeOptions {
     pub(super) max_connections: usize,
     pub(super) drain_deadline: Duration,
     pub(super) recorder: Arc<dyn EarlyRecorder>,
+    pub(super) transports: Transports,
 }
 
 impl ServeOptions {
@@ -43,6 +45,7 @@ impl ServeOptions {
             // Below the 30 s that supervisors commonly wait before they kill.
             drain_deadline: Duration::from_secs(25),
             recorder: Arc::new(|_: StatusCode| {}),
+            transports: Transports::default(),
         }
     }
 
@@ -115,6 +118,13 @@ impl ServeOptions {
         self.recorder = Arc::new(recorder);
         self
     }
+
+    /// Plain TCP by default: what connections pass before HTTP, the PROXY protocol and TLS.
+    #[must_use]
+    pub fn transports(mut self, transports: Transports) -> Self {
+        self.transports = transports;
+        self
+    }
 }
 
 impl fmt::Debug for ServeOptions {
@@ -127,6 +137,7 @@ impl fmt::Debug for ServeOptions {
             .field("h2_max_streams", &self.h2_max_streams)
             .field("max_connections", &self.max_connections)
             .field("drain_deadline", &self.drain_deadline)
+            .field("transports", &self.transports)
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Tells each request who sent it.
+//! Tells each request who sent it, and over what.
 
 use std::{
     net::SocketAddr,
@@ -9,18 +9,23 @@ use http::Request;
 use tower_affinity::PeerAddr;
 use tower_service::Service;
 
-/// Puts the [`PeerAddr`] of one connection into each of its requests.
+use crate::scheme::Scheme;
+
+/// Puts the [`PeerAddr`] of one connection into each of its requests, and its [`Scheme`] unless it is
+/// the default.
 #[derive(Clone, Debug)]
 pub(super) struct WithPeer<S> {
     inner: S,
     peer: PeerAddr,
+    scheme: Scheme,
 }
 
 impl<S> WithPeer<S> {
-    pub(super) fn new(inner: S, peer: SocketAddr) -> Self {
+    pub(super) fn new(inner: S, peer: SocketAddr, scheme: Scheme) -> Self {
         Self {
             inner,
             peer: PeerAddr(peer),
+            scheme,
         }
     }
 }
@@ -39,6 +44,9 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         request.extensions_mut().insert(self.peer);
+        if self.scheme != Scheme::default() {
+            request.extensions_mut().insert(self.scheme);
+        }
         self.inner.call(request)
     }
 }

@@ -8,6 +8,7 @@
 )]
 
 mod h2;
+mod transport;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 

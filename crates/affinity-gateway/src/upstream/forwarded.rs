@@ -3,6 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use tower_affinity::PeerAddr;
 
+use crate::scheme::Scheme;
 use crate::trust::{TrustedProxies, X_FORWARDED_FOR};
 
 /// Sets `X-Forwarded-For`, `-Proto` and `-Host`.
@@ -14,6 +15,7 @@ use crate::trust::{TrustedProxies, X_FORWARDED_FOR};
 pub(super) fn set(
     headers: &mut HeaderMap,
     peer: Option<PeerAddr>,
+    scheme: Scheme,
     host: &HeaderValue,
     trusted: &TrustedProxies,
 ) {
@@ -45,10 +47,7 @@ pub(super) fn set(
         Ok(chain) => headers.insert(X_FORWARDED_FOR, chain),
         Err(_) => headers.remove(X_FORWARDED_FOR),
     };
-    headers
-        .entry(X_FORWARDED_PROTO)
-        // The listener speaks no TLS.
-        .or_insert(HeaderValue::from_static("http"));
+    headers.entry(X_FORWARDED_PROTO).or_insert(scheme.value());
     headers
         .entry(X_FORWARDED_HOST)
         .or_insert_with(|| host.clone());
@@ -56,3 +55,45 @@ pub(super) fn set(
 
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic
+    )]
+
+    use super::*;
+
+    /// The scheme that an endpoint is told for a request of `peer` that says `said` itself.
+    fn told(peer: &str, scheme: Scheme, said: Option<&'static str>) -> HeaderValue {
+        let trusted = ["10.0.0.0/8".parse().unwrap()].into_iter().collect();
+        let mut headers = HeaderMap::new();
+        if let Some(said) = said {
+            headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(said));
+        }
+        let peer = Some(PeerAddr(peer.parse().unwrap()));
+        let host = HeaderValue::from_static("a");
+        set(&mut headers, peer, scheme, &host, &trusted);
+        headers[X_FORWARDED_PROTO].clone()
+    }
+
+    #[test]
+    fn the_scheme_is_that_of_the_connection_unless_a_trusted_proxy_says_otherwise() {
+        for (scheme, own) in [(Scheme::Http, "http"), (Scheme::Https, "https")] {
+            for said in [None, Some("https"), Some("gopher")] {
+                assert_eq!(
+                    told("9.9.9.9:1", scheme, said),
+                    own,
+                    "{said:?} was believed"
+                );
+            }
+            assert_eq!(told("10.0.0.1:1", scheme, None), own);
+            for said in ["http", "https"] {
+                assert_eq!(told("10.0.0.1:1", scheme, Some(said)), said);
+            }
+        }
+    }
+}

@@ -33,13 +33,14 @@ pub(super) fn prepare(
     let trailers = hop::has_token(&parts.headers, &header::TE, "trailers");
     let host = host(&parts);
     let peer = parts.extensions.get::<PeerAddr>().copied();
+    let scheme = parts.extensions.get().copied().unwrap_or_default();
 
     parts.uri = target(&parts, endpoint)?;
     let headers = &mut parts.headers;
     hop::strip(headers);
     headers.remove(header::EXPECT);
     headers.insert(header::HOST, host.clone());
-    forwarded::set(headers, peer, &host, &options.trusted_proxies);
+    forwarded::set(headers, peer, scheme, &host, &options.trusted_proxies);
     if parts.version == Version::HTTP_2 {
         join_cookies(headers);
     }

@@ -1,6 +1,6 @@
 //! The page that describes the file: its examples are right, and it names every key.
 
-use super::{MINIMAL, read, settings};
+use super::{MINIMAL, read, settings, tls};
 
 const PAGE: &str = include_str!("../../../../../docs/configuration.md");
 
@@ -40,9 +40,11 @@ fn part(heading: &str) -> &'static str {
 #[test]
 fn the_examples_of_the_page_are_accepted() {
     assert!(examples(PAGE).count() >= 9, "examples were lost");
+    // the files that the page names are on the machine of whoever reads it
+    let tls = tls::directory();
+    let here = format!("{}/", tls.path().display());
     for example in examples(PAGE) {
-        // the file with the token is on the machine of whoever reads the page
-        settings(&completed(example));
+        settings(&completed(&example.replace("/etc/affinity/tls/", &here)));
     }
 }
 
@@ -58,6 +60,10 @@ fn every_key_has_a_row_in_its_table() {
     for (heading, text) in [
         ("## Top level", format!("stranger = 1\n{MINIMAL}")),
         ("## `[listen]`", format!("{MINIMAL}[listen]\nstranger = 1")),
+        (
+            "### `listen.tls`",
+            format!("{MINIMAL}[listen]\ntls = {{ cert = \"c\", key = \"k\", stranger = 1 }}"),
+        ),
         (
             "## `[pin]`",
             MINIMAL.replace("[pin]", "[pin]\nstranger = 1"),
@@ -100,7 +106,6 @@ fn what_a_later_version_brings_is_named_as_such() {
     let later = part("## Recognised and not supported");
     for (key, text) in [
         ("`store`", format!("store = 1\n{MINIMAL}")),
-        ("`tls`", format!("{MINIMAL}[listen]\ntls = 1")),
         (
             "`id_secret`",
             MINIMAL.replace("[pin]", "[pin]\nid_secret = 1"),

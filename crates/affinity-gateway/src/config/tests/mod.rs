@@ -19,6 +19,7 @@ mod right;
 pub(crate) mod scratch;
 mod states;
 mod syntax;
+mod tls;
 mod wrong;
 mod wrong_groups;
 mod wrong_scopes;

@@ -96,11 +96,6 @@ fn what_comes_in_a_later_version_is_never_ignored() {
     let unsupported = "not supported by this version";
     for (from, to, key) in [
         (
-            "trusted_proxies  = []",
-            "tls = { cert = \"c\", key = \"k\" }",
-            "listen.tls",
-        ),
-        (
             "clock_skew = \"5m\"",
             "id_secret = \"env:X\"",
             "pin.id_secret",
