@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hyper::body::Incoming;
 use thiserror::Error;
 
 use crate::causes::with_causes;
@@ -12,7 +11,7 @@ use crate::control::{Changed, Control, ControlError};
 use crate::health::Checks;
 use crate::metrics::Metrics;
 use crate::serve::{Transports, Tunnels};
-use crate::stack::{StackError, Swap, build};
+use crate::stack::{Sent, StackError, Swap, build};
 use crate::start_error::StartError;
 use crate::transport::{Doorstep, TransportError};
 use crate::upstream::{Upstream, UpstreamOptions};
@@ -53,7 +52,7 @@ pub(crate) struct Running {
 #[derive(Debug)]
 struct Live {
     settings: Settings,
-    upstream: Upstream<Incoming>,
+    upstream: Upstream<Sent>,
     checks: Checks,
 }
 
@@ -207,7 +206,7 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
     .find_map(|(key, same)| (!same).then_some(key))
 }
 
-fn upstream(settings: &Settings, tunnels: &Tunnels) -> Upstream<Incoming> {
+fn upstream(settings: &Settings, tunnels: &Tunnels) -> Upstream<Sent> {
     let options = UpstreamOptions::new()
         .connect_timeout(settings.upstream.connect_timeout)
         .response_timeout(settings.upstream.response_timeout)

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use http::Request;
 use hyper::body::Incoming;
 use tower::ServiceBuilder;
-use tower_affinity::balance::{Connect, Endpoint, GroupBalance};
+use tower_affinity::balance::{Connect, Endpoint, GroupBalance, ReplayBody};
 use tower_affinity::record::Recorder;
 use tower_affinity::{AffinityLayer, BuildError, GatewayLayer, GatewayService};
 use tower_service::Service;
@@ -23,10 +23,13 @@ pub(crate) type Stack = Edge<GatewayService<GroupBalance<Dial>>>;
 
 /// Speaks to the endpoint that the balancer picked.
 #[derive(Clone, Debug)]
-pub(crate) struct Dial(pub(crate) Upstream<Incoming>);
+pub(crate) struct Dial(pub(crate) Upstream<Sent>);
 
-impl Connect<Incoming> for Dial {
-    type Service = EndpointService<Incoming>;
+/// The body of a request on its way to an endpoint.
+pub(crate) type Sent = ReplayBody<Incoming>;
+
+impl Connect<Sent> for Dial {
+    type Service = EndpointService<Sent>;
 
     fn connect(&self, endpoint: &Arc<Endpoint>) -> Self::Service {
         self.0.endpoint(endpoint.address())
@@ -37,7 +40,7 @@ impl Connect<Incoming> for Dial {
 pub(crate) fn build(
     settings: &Settings,
     control: &Control,
-    upstream: Upstream<Incoming>,
+    upstream: Upstream<Sent>,
     recorder: &Recorder,
 ) -> Result<Stack, StackError> {
     let mut affinity = AffinityLayer::builder()
@@ -55,6 +58,9 @@ pub(crate) fn build(
     for scope in &settings.scopes {
         affinity = affinity.scope(scope.scope());
     }
+    // an answer that is not there by then is not waited for any longer, whoever is asked
+    let within = settings.upstream.response_timeout;
+    let retries = settings.upstream.retries.policy(within);
     let early = recorder.clone();
     Ok(ServiceBuilder::new()
         .layer(
@@ -64,7 +70,10 @@ pub(crate) fn build(
         )
         .layer(GatewayLayer::new(affinity.build()?))
         .service(
-            GroupBalance::new(control.groups().clone(), Dial(upstream)).recorder(recorder.clone()),
+            GroupBalance::new(control.groups().clone(), Dial(upstream))
+                .recorder(recorder.clone())
+                .retries(retries)
+                .rollouts(control.rollouts().clone()),
         ))
 }
 

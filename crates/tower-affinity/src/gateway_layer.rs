@@ -25,7 +25,7 @@ use crate::tag::{GroupTag, GroupTagLayer};
 /// use http::{Request, Response};
 /// use http_body_util::Full;
 /// use tower::{Layer, service_fn};
-/// use tower_affinity::balance::{Endpoint, GroupBalance, Groups};
+/// use tower_affinity::balance::{Endpoint, GroupBalance, Groups, ReplayBody};
 /// use tower_affinity::core::{NewGroup, Revision, Rollout, Timestamp, Weight};
 /// use tower_affinity::{AffinityLayer, GatewayLayer, Keyring};
 ///
@@ -44,7 +44,7 @@ use crate::tag::{GroupTag, GroupTagLayer};
 ///     .readiness(groups.clone())
 ///     .build()?;
 /// let connect = |_: &Arc<Endpoint>| {
-///     service_fn(|_: Request<Full<Bytes>>| async {
+///     service_fn(|_: Request<ReplayBody<Full<Bytes>>>| async {
 ///         Ok::<_, Infallible>(Response::new(Full::from("served")))
 ///     })
 /// };

@@ -1,12 +1,25 @@
 //! The answers that we make ourselves: problem details (RFC 9457) with a stable `type`.
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 /// Marks a response that we made: no pin is written on it. A response extension.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnAnswer;
+
+/// Our marker on a 421: the request reached a process that serves another group, and was not
+/// carried out.
+pub(crate) const MISDIRECTED: HeaderName = HeaderName::from_static("affinity-misdirected");
+
+/// The answer of a process that serves another group than was asked for.
+pub(crate) fn misdirected<R: From<Bytes>>(detail: &'static str) -> Response<R> {
+    let status = StatusCode::MISDIRECTED_REQUEST;
+    let mut response = Problem::WrongGroup.response_with(status, detail);
+    let marker = HeaderValue::from_static("1");
+    response.headers_mut().insert(MISDIRECTED, marker);
+    response
+}
 
 /// The kinds of errors that we answer with; each is a `type` of the problem details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

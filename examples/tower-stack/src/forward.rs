@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::TryFutureExt;
-use futures_util::future::MapOk;
+use futures_util::future::{MapErr, MapOk};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Response, Uri, Version};
 use http_body::Body;
@@ -16,6 +16,7 @@ use hyper_util::client::legacy::{Client, Error, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tower::Service;
 use tower_affinity::balance::Endpoint;
+use tower_affinity::respond::UpstreamFault;
 
 use crate::hops::strip_response;
 
@@ -67,18 +68,32 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     type Response = Response<Incoming>;
-    type Error = Error;
-    type Future = MapOk<ResponseFuture, fn(Response<Incoming>) -> Response<Incoming>>;
+    type Error = UpstreamFault;
+    type Future = MapErr<
+        MapOk<ResponseFuture, fn(Response<Incoming>) -> Response<Incoming>>,
+        fn(Error) -> UpstreamFault,
+    >;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Service::<Request<B>>::poll_ready(&mut self.pool, cx)
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), UpstreamFault>> {
+        Service::<Request<B>>::poll_ready(&mut self.pool, cx).map_err(fault)
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         *request.uri_mut() = at(self.address, request.uri());
         *request.version_mut() = Version::HTTP_11;
         let strip: fn(Response<Incoming>) -> Response<Incoming> = strip_response;
-        self.pool.request(request).map_ok(strip)
+        let fault: fn(Error) -> UpstreamFault = fault;
+        self.pool.request(request).map_ok(strip).map_err(fault)
+    }
+}
+
+/// Tells the balancer what went wrong, so that it can try another endpoint where that does no harm.
+#[expect(clippy::needless_pass_by_value, reason = "what maps an error takes it")]
+fn fault(error: Error) -> UpstreamFault {
+    if error.is_connect() {
+        UpstreamFault::Connect
+    } else {
+        UpstreamFault::Closed
     }
 }
 

@@ -6,7 +6,7 @@
 //! ([`serve_connection`]). It is `Send` exactly when what it connects with is, so that each thread
 //! can have a stack and pools of its own.
 //!
-//! It does what affinity needs and no more: the crate `affinity-gateway` has the limits, retries,
+//! It does what affinity needs and no more: the crate `affinity-gateway` has the limits,
 //! health checks and upgrades that a gateway at the edge needs.
 //!
 //! ```sh
@@ -28,6 +28,7 @@ use axum::routing::get;
 use http::Request;
 use tower::ServiceBuilder;
 use tower::util::MapRequest;
+use tower_affinity::balance::ReplayBody;
 use tower_affinity::{
     AffinityLayer, GatewayService, GroupBalance, GroupMetricsLayer, GroupTagLayer, Groups,
     RespondLayer,
@@ -60,7 +61,7 @@ pub fn stack<C, B>(affinity: AffinityLayer, groups: Groups, connect: C) -> Stack
 
 /// The stack behind a router that has routes of its own too.
 pub fn app(affinity: AffinityLayer, groups: Groups) -> Router {
-    let connect = forward_over::<Body>(pool());
+    let connect = forward_over::<ReplayBody<Body>>(pool());
     Router::new()
         .route("/livez", get(async || "ok\n"))
         .fallback_service(stack(affinity, groups, connect))

@@ -10,7 +10,7 @@ use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
-use super::{EtcdSettings, RollbackPolicy, Settings};
+use super::{EtcdSettings, Retries, RollbackPolicy, Settings};
 
 pub(super) fn write(settings: &Settings) -> String {
     let mut text = String::new();
@@ -60,6 +60,17 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         "response_timeout = \"{}\"",
         in_words(upstream.response_timeout)
     )?;
+    let Retries {
+        max,
+        budget_percent,
+        budget_floor,
+        max_body,
+    } = upstream.retries;
+    write!(
+        f,
+        "retries = {{ max = {max}, budget_percent = {budget_percent}, "
+    )?;
+    writeln!(f, "budget_floor = {budget_floor}, max_body = {max_body} }}")?;
     if let Some(health) = &upstream.health {
         let (path, interval) = (quoted(&health.path), in_words(health.interval));
         write!(f, "health = {{ path = {path}, interval = \"{interval}\", ")?;

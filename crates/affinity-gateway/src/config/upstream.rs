@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::retries::{self, Retries};
 use super::scope;
 use super::section::Section;
 use super::span::Bounds;
@@ -14,6 +15,8 @@ pub struct Upstream {
     pub connect_timeout: Duration,
     /// How long an endpoint may take until its response head.
     pub response_timeout: Duration,
+    /// How often a request is sent again.
+    pub retries: Retries,
     /// Active checks; `None`: endpoints are taken as healthy.
     pub health: Option<Health>,
 }
@@ -41,6 +44,8 @@ pub(super) fn read(upstream: &Section<'_>) -> Upstream {
     };
     let connect_timeout = span("connect_timeout", &CONNECT, Duration::from_secs(1));
     let response_timeout = span("response_timeout", &RESPONSE, Duration::from_secs(30));
+    let retries = upstream.field("retries");
+    let retries = retries.map(|field| retries::read(&field.section()));
     let health = upstream
         .field("health")
         .map(|field| health(&field.section()));
@@ -48,6 +53,7 @@ pub(super) fn read(upstream: &Section<'_>) -> Upstream {
     Upstream {
         connect_timeout,
         response_timeout,
+        retries: retries.unwrap_or_default(),
         health,
     }
 }

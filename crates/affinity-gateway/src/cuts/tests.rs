@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::{Empty, Full};
 use tower::{Layer, ServiceExt, service_fn};
-use tower_affinity::balance::{Cut, Endpoint, GroupBalance, Lease};
+use tower_affinity::balance::{Cut, Endpoint, GroupBalance, Lease, ReplayBody};
 use tower_affinity::{AffinityLayer, GatewayLayer, Keyring, SystemClock};
 use tower_affinity_testing::{id, name, rollout};
 
@@ -34,7 +34,7 @@ impl Tunnels {
         let cut = Arc::clone(&self.cut);
         let connect = move |_: &Arc<Endpoint>| {
             let cut = Arc::clone(&cut);
-            service_fn(move |mut request: Request<()>| {
+            service_fn(move |mut request: Request<ReplayBody<Empty<Bytes>>>| {
                 let lease = request.extensions_mut().remove::<Lease>().unwrap();
                 let (cut, start) = (Arc::clone(&cut), Instant::now());
                 tokio::spawn(async move {
@@ -53,7 +53,11 @@ impl Tunnels {
         let leaf = GroupBalance::new(self.groups.clone(), connect);
         let stack = GatewayLayer::new(affinity).layer(leaf);
         for _ in 0..count {
-            stack.clone().oneshot(Request::new(())).await.unwrap();
+            stack
+                .clone()
+                .oneshot(Request::new(Empty::new()))
+                .await
+                .unwrap();
         }
         while self.groups.open_streams(&id("a")).len() < count {
             tokio::task::yield_now().await;

@@ -14,6 +14,7 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
+use tower_affinity::balance::Again;
 use tower_service::Service;
 
 use super::{
@@ -107,6 +108,11 @@ where
             Ok(prepared) => prepared,
             Err(error) => return ResponseFuture::refused(error),
         };
+        // all attempts of a request share the time that it has
+        let elapsed = parts.extensions.get().map(|again: &Again| again.elapsed);
+        let within = options
+            .response_timeout
+            .saturating_sub(elapsed.unwrap_or_default());
         let held = std::mem::take(&mut parts.extensions);
         let handover = upgrade.then(|| Handover {
             client: on_upgrade,
@@ -116,7 +122,7 @@ where
         let progress = Progress::begin();
         let body = Forwarded::new(body, progress.clone());
         let head = client.request(Request::from_parts(parts, body));
-        let deadline = Deadline::new(options.response_timeout, progress);
+        let deadline = Deadline::new(within, progress);
         ResponseFuture::sent(head, deadline, handover)
     }
 }

@@ -46,5 +46,4 @@ mod state;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::AssignLayer;
-pub(crate) use self::refuse::MISDIRECTED;
 pub use self::service::Assign;

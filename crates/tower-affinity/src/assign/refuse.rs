@@ -1,16 +1,13 @@
 //! The answers to requests that the rule refuses.
 
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue, LOCATION};
+use http::header::{HeaderValue, LOCATION};
 use http::{Response, StatusCode};
 use tower_affinity_core::{Cause, Decision};
 
 use super::settle::Settle;
-use crate::problem::{OwnAnswer, Problem};
+use crate::problem::{OwnAnswer, Problem, misdirected};
 use crate::wire::{ClearOverride, Visit, WriteBack};
-
-/// Our marker on a 421: the request reached a process that serves another group.
-pub(crate) const MISDIRECTED: HeaderName = HeaderName::from_static("affinity-misdirected");
 
 pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> Response<R> {
     match decision.cause {
@@ -33,14 +30,7 @@ pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> R
         Cause::Behind => Problem::StateBehind
             .response("the commit of this session is not known here yet; try again"),
         Cause::NotServedHere => {
-            let mut response = Problem::WrongGroup.response_with(
-                StatusCode::MISDIRECTED_REQUEST,
-                "this process serves another commit than that of the session",
-            );
-            response
-                .headers_mut()
-                .insert(MISDIRECTED, HeaderValue::from_static("1"));
-            response
+            misdirected("this process serves another commit than that of the session")
         }
         _ => Problem::NoReadyEndpoint.response("no commit that takes new sessions is ready"),
     }

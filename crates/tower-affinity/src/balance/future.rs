@@ -4,27 +4,30 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use http::{Request, Response, StatusCode};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
+use super::attempt::Attempt;
 use super::body::BalanceBody;
+use super::connect::Connect;
 use super::error::{Error, Unserved};
-use super::groups::Groups;
-use super::lease::Lease;
-use super::outcome::Outcome;
+use super::replay::ReplayBody;
+use super::retry::Plan;
 use crate::BoxError;
-use crate::assign::MISDIRECTED;
-use crate::record::Recorder;
 
 pin_project! {
-    /// Waits until the endpoint's service is ready, calls it, and ties the lease to the answer.
-    pub struct ResponseFuture<S, B>
+    /// Waits until the endpoint's service is ready, calls it, and ties the lease to the answer; as
+    /// long as that fails and may be tried again, once more.
+    pub struct ResponseFuture<C, B>
     where
-        S: Service<Request<B>>,
+        C: Connect<ReplayBody<B>>,
     {
         #[pin]
-        state: State<S, B>,
+        state: State<C::Service, B>,
+        again: Option<(Plan<B>, C)>,
     }
 }
 
@@ -33,136 +36,123 @@ pin_project! {
     #[project_replace = StateReplace]
     enum State<S, B>
     where
-        S: Service<Request<B>>,
+        S: Service<Request<ReplayBody<B>>>,
     {
-        Waiting { service: S, request: Request<B>, placed: Placed },
-        Called { #[pin] answer: S::Future, placed: Placed },
+        Waiting { service: S, request: Request<ReplayBody<B>>, attempt: Attempt },
+        Called { #[pin] answer: S::Future, attempt: Attempt },
         Unserved { unserved: Unserved },
         Done,
     }
 }
 
-struct Placed {
-    lease: Lease,
-    groups: Groups,
-    recorder: Recorder,
-}
-
-impl<S, B> ResponseFuture<S, B>
+impl<C, B> ResponseFuture<C, B>
 where
-    S: Service<Request<B>>,
+    C: Connect<ReplayBody<B>>,
 {
-    pub(super) fn new(
-        service: S,
-        request: Request<B>,
-        lease: Lease,
-        groups: Groups,
-        recorder: Recorder,
+    /// Begins with `attempt`; `again` is what further ones need.
+    pub(super) fn begin(
+        connect: &C,
+        request: Request<ReplayBody<B>>,
+        attempt: Attempt,
+        again: Option<(Plan<B>, C)>,
     ) -> Self {
         Self {
-            state: State::Waiting {
-                service,
-                request,
-                placed: Placed {
-                    lease,
-                    groups,
-                    recorder,
-                },
-            },
+            state: State::wait(connect, request, attempt),
+            again,
         }
     }
 
     pub(super) fn unserved(unserved: Unserved) -> Self {
         Self {
             state: State::Unserved { unserved },
+            again: None,
         }
     }
 }
 
-impl<S, B, R> Future for ResponseFuture<S, B>
+impl<S, B> State<S, B>
 where
-    S: Service<Request<B>, Response = Response<R>>,
-    S::Error: Into<BoxError>,
+    S: Service<Request<ReplayBody<B>>>,
+{
+    fn wait<C>(connect: &C, mut request: Request<ReplayBody<B>>, attempt: Attempt) -> Self
+    where
+        C: Connect<ReplayBody<B>, Service = S>,
+    {
+        request.extensions_mut().insert(attempt.lease.clone());
+        Self::Waiting {
+            service: connect.connect(attempt.lease.endpoint()),
+            request,
+            attempt,
+        }
+    }
+}
+
+impl<C, B, R> Future for ResponseFuture<C, B>
+where
+    B: Body<Data = Bytes>,
+    C: Connect<ReplayBody<B>>,
+    C::Service: Service<Request<ReplayBody<B>>, Response = Response<R>>,
+    <C::Service as Service<Request<ReplayBody<B>>>>::Error: Into<BoxError>,
 {
     type Output = Result<Response<BalanceBody<R>>, Error>;
 
     #[expect(clippy::panic, reason = "a future is not polled after it is ready")]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
+        let mut this = self.project();
         loop {
-            match state.as_mut().project() {
-                StateProj::Waiting {
-                    service, placed, ..
-                } => {
-                    if let Err(error) = ready!(service.poll_ready(cx)) {
-                        let error = placed.failed(error.into());
-                        state.set(State::Done);
-                        return Poll::Ready(Err(error));
-                    }
-                }
+            // what the present state has to wait for
+            let ended = match this.state.as_mut().project() {
+                StateProj::Waiting { service, .. } => ready!(service.poll_ready(cx))
+                    .map(|()| None)
+                    .map_err(Into::into),
                 StateProj::Called { answer, .. } => {
-                    let answer = ready!(answer.poll(cx));
-                    let StateReplace::Called { placed, .. } = state.project_replace(State::Done)
-                    else {
-                        panic!("the state that was just polled has changed");
-                    };
-                    return Poll::Ready(match answer {
-                        Ok(response) => placed.settle(response),
-                        Err(error) => Err(placed.failed(error.into())),
-                    });
+                    ready!(answer.poll(cx)).map(Some).map_err(Into::into)
                 }
-                StateProj::Unserved { .. } | StateProj::Done => {}
-            }
-            match state.as_mut().project_replace(State::Done) {
+                StateProj::Unserved { .. } | StateProj::Done => Ok(None),
+            };
+            // what it was leaves its place before the next attempt takes one
+            let failure = match this.state.as_mut().project_replace(State::Done) {
                 StateReplace::Waiting {
                     mut service,
                     request,
-                    placed,
-                } => {
-                    let answer = service.call(request);
-                    state.set(State::Called { answer, placed });
-                }
+                    attempt,
+                } => match ended {
+                    Ok(_) => {
+                        let answer = service.call(request);
+                        this.state.set(State::Called { answer, attempt });
+                        continue;
+                    }
+                    Err(error) => attempt.refused(error),
+                },
+                StateReplace::Called { attempt, .. } => match ended {
+                    Ok(Some(response)) => match attempt.answered(response) {
+                        Ok(response) => return Poll::Ready(Ok(response)),
+                        Err(failure) => failure,
+                    },
+                    Err(error) => attempt.failed(error),
+                    Ok(None) => panic!("the state that was just polled has changed"),
+                },
                 StateReplace::Unserved { unserved } => {
                     return Poll::Ready(Err(Error::Unserved(unserved)));
                 }
-                StateReplace::Called { .. } | StateReplace::Done => {
-                    panic!("polled after it was ready")
+                StateReplace::Done => panic!("polled after it was ready"),
+            };
+            let Some((plan, connect)) = this.again.as_mut() else {
+                return Poll::Ready(Err(failure.error));
+            };
+            match plan.next(failure) {
+                Ok((attempt, request)) => {
+                    this.state.set(State::wait(connect, request, attempt));
                 }
+                Err(error) => return Poll::Ready(Err(error)),
             }
         }
     }
 }
 
-impl Placed {
-    fn failed(&self, error: BoxError) -> Error {
-        if let Some(outcome) = Outcome::of(&error) {
-            self.groups.note(&self.lease, outcome);
-        }
-        Error::Endpoint(error)
-    }
-
-    fn settle<R>(self, mut response: Response<R>) -> Result<Response<BalanceBody<R>>, Error> {
-        if response.status() == StatusCode::MISDIRECTED_REQUEST
-            && response.headers().contains_key(MISDIRECTED)
-        {
-            self.groups.note(&self.lease, Outcome::WrongGroup);
-            let group = self.lease.group().clone();
-            self.recorder.wrong_group(&group);
-            return Err(Unserved::WrongGroup(group).into());
-        }
-        let outcome = Outcome::Answered(response.status());
-        self.groups.note(&self.lease, outcome);
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            // the body ends at once, so what lasts as long as the tunnel hangs on the lease
-            response.extensions_mut().insert(self.lease.clone());
-        }
-        Ok(response.map(|body| BalanceBody::new(body, self.lease)))
-    }
-}
-
-impl<S, B> fmt::Debug for ResponseFuture<S, B>
+impl<C, B> fmt::Debug for ResponseFuture<C, B>
 where
-    S: Service<Request<B>>,
+    C: Connect<ReplayBody<B>>,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use tower_affinity_core::Timestamp;
 
+use super::budget::Budget;
 use super::endpoint::{Endpoint, EndpointState};
 use super::open::Open;
 
@@ -19,6 +20,7 @@ pub(super) struct Group {
 #[derive(Debug)]
 pub(super) struct Load {
     pub(super) open: Open,
+    pub(super) budget: Budget,
     in_flight: AtomicUsize,
     /// `NO_LIMIT` for none.
     limit: AtomicUsize,
@@ -55,6 +57,7 @@ impl Load {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
             open: Open::default(),
+            budget: Budget::default(),
             in_flight: AtomicUsize::new(0),
             limit: AtomicUsize::new(NO_LIMIT),
             reserve: AtomicU8::new(0),

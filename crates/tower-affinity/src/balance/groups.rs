@@ -236,6 +236,10 @@ impl Groups {
         }
     }
 
+    pub(super) fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
     fn change(&self) -> MutexGuard<'_, ()> {
         // the table is swapped whole: it is right even after another thread panicked
         self.0

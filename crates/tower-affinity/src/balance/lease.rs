@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tower_affinity_core::{GroupId, GroupName};
 
+use super::budget::Budget;
 use super::endpoint::Endpoint;
 use super::group::Load;
 use super::switch::Switch;
@@ -76,6 +77,11 @@ impl Lease {
         guards
             .unwrap_or_else(PoisonError::into_inner)
             .push(Box::new(guard));
+    }
+
+    /// How many further attempts its group may take.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.0.load.budget
     }
 
     pub(super) fn is_cut(&self) -> bool {

@@ -19,6 +19,31 @@
 //! [`UpstreamFault::Connect`](crate::respond::UpstreamFault)) rests for a second, longer after each
 //! further failure, while its group has others.
 //!
+//! # Further attempts
+//!
+//! A request that brought no answer is sent to another endpoint *of its group* if that does no
+//! harm, at most twice and out of a budget (see [`Retries`]):
+//!
+//! - no endpoint has seen anything of it
+//!   ([`Connect`](crate::respond::UpstreamFault::Connect),
+//!   [`Unsent`](crate::respond::UpstreamFault::Unsent)), whatever its method;
+//! - or the exchange broke or timed out before the answer
+//!   ([`Closed`](crate::respond::UpstreamFault::Closed),
+//!   [`Timeout`](crate::respond::UpstreamFault::Timeout)), its method is idempotent, it asks for no
+//!   upgrade, and its body can be sent again ([`ReplayBody`]);
+//! - or the endpoint says that it serves another group, so nothing was carried out, and the body
+//!   can be sent again.
+//!
+//! What else a leaf fails with is answered at once, and what an endpoint answers is passed on,
+//! errors too. Before each attempt the newest rollout is asked whether the group was aborted
+//! ([`GroupBalance::rollouts`]). The error of the last attempt is answered. A further attempt
+//! carries [`Again`] among its extensions, so that a leaf can keep to the time that is left.
+//!
+//! A leaf gets the body as a [`ReplayBody`]. One that is not empty costs an allocation and is kept
+//! up to a limit; the head is cloned. Without retries ([`Retries::none`]) neither is done.
+//!
+//! # Examples
+//!
 //! Alone, without an [`AssignLayer`](crate::AssignLayer) outside, every request fails with
 //! [`Unserved::NoDecision`].
 //!
@@ -28,14 +53,14 @@
 //! use http::{Request, Response};
 //! use http_body_util::{Empty, Full};
 //! use bytes::Bytes;
-//! use tower_affinity::balance::{Endpoint, GroupBalance, Groups};
+//! use tower_affinity::balance::{Endpoint, GroupBalance, Groups, ReplayBody};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let groups = Groups::default();
 //! groups.update(&"9f1c2ab".parse()?, ["127.0.0.1:7001".parse()?, "127.0.0.1:7002".parse()?]);
 //! let connect = |endpoint: &Arc<Endpoint>| {
 //!     let address = endpoint.address();
-//!     tower::service_fn(move |_: Request<Empty<Bytes>>| async move {
+//!     tower::service_fn(move |_: Request<ReplayBody<Empty<Bytes>>>| async move {
 //!         // here goes the client that speaks to `address`
 //!         Ok::<_, Infallible>(Response::new(Full::<Bytes>::from(address.to_string())))
 //!     })
@@ -44,12 +69,12 @@
 //! # let _ = leaf; Ok(()) }
 //! ```
 //!
-//! Customised: a limit for the group, an endpoint that is about to leave, and a recorder.
+//! Customised: a limit for the group, an endpoint that is about to leave, fewer retries, and a recorder.
 //!
 //! ```
 //! # use std::sync::Arc;
 //! # use tower_affinity::balance::{Endpoint, GroupBalance, Groups};
-//! use tower_affinity::balance::{EndpointState, Source};
+//! use tower_affinity::balance::{EndpointState, Retries, Source};
 //! use tower_affinity::record::Recorder;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,23 +84,32 @@
 //! groups.update(&group, [address, "127.0.0.1:7002".parse()?]);
 //! groups.limit(&group, Some(512));
 //! groups.report(&group, address, Source::Control, EndpointState::Draining);
-//! let leaf = GroupBalance::new(groups, connect).recorder(Recorder::default());
+//! let leaf = GroupBalance::new(groups, connect)
+//!     .retries(Retries::new().max(1).max_body(16 * 1024))
+//!     .recorder(Recorder::default());
 //! # let _ = leaf; Ok(()) }
 //! ```
 
+mod attempt;
 mod body;
+mod budget;
 mod connect;
 mod cut;
 mod endpoint;
 mod error;
+mod further;
 mod future;
 mod group;
 mod groups;
+mod kept;
 mod lease;
 mod open;
 mod outcome;
 mod pick;
+mod replay;
 mod rest;
+mod retries;
+mod retry;
 mod service;
 mod switch;
 #[cfg(test)]
@@ -91,6 +125,9 @@ pub use self::future::ResponseFuture;
 pub use self::groups::{Groups, Healthy, Update};
 pub use self::lease::Lease;
 pub use self::open::OpenStream;
+pub use self::replay::{ReplayBody, Superseded};
+pub use self::retries::Retries;
+pub use self::retry::Again;
 pub use self::service::GroupBalance;
 #[cfg(test)]
 pub(crate) use self::wanted::Wanted;

@@ -30,7 +30,7 @@ impl Outcome {
                     UpstreamFault::Connect => Some(Self::Unreached),
                     UpstreamFault::Timeout => Some(Self::TimedOut),
                     UpstreamFault::Closed | UpstreamFault::Protocol => Some(Self::BrokeOff),
-                    UpstreamFault::RequestBody => None,
+                    UpstreamFault::Unsent | UpstreamFault::RequestBody => None,
                 };
             }
             cause = error.source();

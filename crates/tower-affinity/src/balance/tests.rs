@@ -10,10 +10,16 @@ mod cuts;
 mod flight;
 mod groups;
 mod pick;
+mod replay;
+mod retries;
+mod script;
 mod serve;
 
 use std::net::SocketAddr;
 
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Empty;
 use tower_affinity_core::GroupId;
 use tower_affinity_testing::{id, name};
 
@@ -33,6 +39,11 @@ fn groups(sizes: &[(&str, u16)]) -> Groups {
         next += size;
     }
     groups
+}
+
+/// A request without a body, of a session that is pinned to `group`.
+fn pinned(group: &str) -> Request<Empty<Bytes>> {
+    crate::fixtures::pinned(group).map(|()| Empty::new())
 }
 
 fn unhealthy(groups: &Groups, group: &str, endpoint: u16) {

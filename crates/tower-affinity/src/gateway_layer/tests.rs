@@ -11,21 +11,24 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Empty, Full};
 use tower::{Layer, Service, ServiceExt, service_fn};
 use tower_affinity_core::Rollout;
 use tower_affinity_testing::{name, rollout};
 
 use super::{GatewayLayer, GatewayService};
-use crate::balance::{Endpoint, GroupBalance};
+use crate::balance::{Endpoint, GroupBalance, ReplayBody};
 use crate::fixtures::Metrics;
 use crate::respond::UpstreamFault;
 use crate::{AffinityLayer, Groups, Keyring, Rollouts};
 
 type Answer = Result<Response<Full<Bytes>>, UpstreamFault>;
 
+/// What an endpoint gets.
+type Sent = ReplayBody<Empty<Bytes>>;
+
 /// Makes the answers of all endpoints.
-type Application = Arc<dyn Fn(&Request<()>) -> Answer + Send + Sync>;
+type Application = Arc<dyn Fn(&Request<Sent>) -> Answer + Send + Sync>;
 
 /// A gateway in front of an application, and all that can be seen of it.
 struct Site {
@@ -65,11 +68,15 @@ impl Site {
         }
     }
 
-    async fn send(&self, request: Request<()>, application: Application) -> Response<Bytes> {
+    async fn send(
+        &self,
+        request: Request<Empty<Bytes>>,
+        application: Application,
+    ) -> Response<Bytes> {
         let got = Arc::clone(&self.got);
         let connect = move |_: &Arc<Endpoint>| {
             let (got, application) = (Arc::clone(&got), Arc::clone(&application));
-            service_fn(move |request: Request<()>| {
+            service_fn(move |request: Request<Sent>| {
                 *got.lock().unwrap() = request.headers().clone();
                 std::future::ready(application(&request))
             })
@@ -89,9 +96,9 @@ impl Site {
     }
 }
 
-fn get(pin: Option<&str>) -> Request<()> {
+fn get(pin: Option<&str>) -> Request<Empty<Bytes>> {
     let request = Request::get("/step").header("affinity-pin", pin.unwrap_or_default());
-    request.body(()).unwrap()
+    request.body(Empty::new()).unwrap()
 }
 
 fn pin(response: &Response<Bytes>) -> String {
@@ -111,10 +118,10 @@ fn says(status: u16, headers: &'static [(&'static str, &'static str)]) -> Applic
 
 #[test]
 fn nothing_fails_outside_of_the_stack() {
-    fn fits<S: Service<Request<()>, Error = Infallible>>(_: &S) {}
+    fn fits<S: Service<Request<Empty<Bytes>>, Error = Infallible>>(_: &S) {}
     let site = Site::new(rollout(1, &[("a", 1)]));
     let connect = |_: &Arc<Endpoint>| {
-        service_fn(|_: Request<()>| async { Answer::Err(UpstreamFault::Closed) })
+        service_fn(|_: Request<Sent>| async { Answer::Err(UpstreamFault::Closed) })
     };
     let stack: GatewayService<_> = site
         .layer
@@ -128,7 +135,9 @@ async fn it_serves_as_the_fallback_of_a_router() {
 
     let site = Site::new(rollout(1, &[("a", 1)]));
     let connect = |_: &Arc<Endpoint>| {
-        service_fn(|_: Request<Body>| async { Answer::Ok(Response::new(Full::from("served"))) })
+        service_fn(|_: Request<ReplayBody<Body>>| async {
+            Answer::Ok(Response::new(Full::from("served")))
+        })
     };
     let leaf = GroupBalance::new(site.groups.clone(), connect);
     let app = axum::Router::new()

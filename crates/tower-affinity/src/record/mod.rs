@@ -44,6 +44,7 @@ mod live;
 mod names;
 mod once;
 mod recorder;
+mod retry;
 mod returned;
 mod running;
 mod series;
@@ -57,6 +58,7 @@ use tower_layer::Layer;
 pub use self::body::MetricsBody;
 pub use self::future::ResponseFuture;
 pub use self::recorder::Recorder;
+pub(crate) use self::retry::RetryOutcome;
 pub use self::service::GroupMetrics;
 
 /// Counts and times requests per group; see the [module](self).

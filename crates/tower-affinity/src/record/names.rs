@@ -13,6 +13,7 @@ pub(super) const MOVES: &str = "affinity_moves_total";
 pub(super) const STREAMS_CUT: &str = "affinity_streams_cut_total";
 pub(super) const LATE_PINS: &str = "affinity_late_pins_total";
 pub(super) const WRONG_GROUP: &str = "affinity_wrong_group_total";
+pub(super) const RETRIES: &str = "affinity_retries_total";
 pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
 pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
 pub(super) const PLANTED: &str = "affinity_pins_planted_total";
@@ -26,7 +27,7 @@ pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
 
 pub(super) const OVERRIDES_REJECTED: &str = "affinity_overrides_rejected_total";
 
-const COUNTERS: [(&str, &str); 14] = [
+const COUNTERS: [(&str, &str); 15] = [
     (OVERRIDES_REJECTED, "Overrides that were ignored, by cause"),
     (CONFIRMED, "Sessions that returned their pin"),
     (
@@ -50,6 +51,10 @@ const COUNTERS: [(&str, &str); 14] = [
     (
         WRONG_GROUP,
         "Answers of endpoints that turned out to serve another group",
+    ),
+    (
+        RETRIES,
+        "Requests that were sent again or might have been, by outcome",
     ),
     (VERIFIED, "Pins that were opened, by key"),
     (REJECTED, "Pins that were not obeyed, by cause"),
@@ -103,6 +108,7 @@ mod tests {
 
     use super::{COUNTERS, DURATION, GAUGES};
     use crate::balance::EndpointState;
+    use crate::record::RetryOutcome;
     use crate::record::series::CodeClass;
 
     const PAGE: &str = include_str!("../../../../docs/metrics.md");
@@ -123,7 +129,12 @@ mod tests {
         let cohorts = Cohort::ALL.iter().map(|cohort| cohort.as_str());
         let classes = CodeClass::ALL.iter().map(|class| class.as_str());
         let endpoints = EndpointState::ALL.iter().map(|state| state.as_str());
-        let values = causes.chain(kinds).chain(cohorts).chain(classes);
+        let retries = RetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
+        let values = causes
+            .chain(retries)
+            .chain(kinds)
+            .chain(cohorts)
+            .chain(classes);
         for value in values.chain(endpoints).chain(State::NAMES) {
             let named = format!("`{value}`");
             assert!(

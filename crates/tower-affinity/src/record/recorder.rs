@@ -15,6 +15,7 @@ use tower_affinity_core::{
 
 use super::names;
 use super::once::Once;
+use super::retry::RetryOutcome;
 use super::returned::Returned;
 use super::running::Running;
 use super::series::{CodeClass, Labels, Series};
@@ -233,6 +234,10 @@ impl Recorder {
 
     pub(crate) fn wrong_group(&self, group: &GroupName) {
         self.series(group.as_str()).wrong_group();
+    }
+
+    pub(crate) fn retry(&self, group: &GroupName, outcome: RetryOutcome) {
+        self.series(group.as_str()).retry(outcome);
     }
 
     /// The first pin of a session is on its way to the client.

@@ -11,6 +11,7 @@ use tower_affinity_core::{Cause, Cohort, Decision, Kind, SessionId, Sketch, Time
 
 use super::live::Live;
 use super::names;
+use super::retry::RetryOutcome;
 use super::source::{Kept, Source};
 use crate::BoxError;
 use crate::balance::StreamCut;
@@ -121,6 +122,7 @@ pub(super) struct Series {
     in_flight: Kept<Gauge>,
     assigned: Kept<Counter>,
     wrong_group: Kept<Counter>,
+    retries: [Kept<Counter>; RetryOutcome::ALL.len()],
     confirmed: Kept<Counter>,
     live: OnceLock<Live>,
 }
@@ -139,6 +141,7 @@ impl Series {
             in_flight: Kept::default(),
             assigned: Kept::default(),
             wrong_group: Kept::default(),
+            retries: Default::default(),
             confirmed: Kept::default(),
             live: OnceLock::new(),
         }
@@ -215,6 +218,16 @@ impl Series {
         let key = || self.key(names::WRONG_GROUP);
         self.wrong_group
             .with(&self.source, key, |counter| counter.increment(1));
+    }
+
+    pub(super) fn retry(&self, outcome: RetryOutcome) {
+        if let Some(counter) = self.retries.get(outcome as usize) {
+            let key = || {
+                let outcome = Label::from_static_parts("outcome", outcome.as_str());
+                Key::from_parts(names::RETRIES, vec![self.label(), outcome])
+            };
+            counter.with(&self.source, key, |counter| counter.increment(1));
+        }
     }
 
     fn requests_key(&self, labels: Labels, class: CodeClass) -> Key {

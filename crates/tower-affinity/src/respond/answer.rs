@@ -71,6 +71,10 @@ impl Answer {
                 Problem::UpstreamError,
                 "the endpoint could not be reached; the request was not carried out",
             ),
+            UpstreamFault::Unsent => (
+                Problem::UpstreamError,
+                "the endpoint did not take the request; it was not carried out",
+            ),
             UpstreamFault::Closed => (
                 Problem::UpstreamError,
                 "the endpoint broke off; whether it carried out the request is not known",

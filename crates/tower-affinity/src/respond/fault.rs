@@ -12,6 +12,9 @@ pub enum UpstreamFault {
     /// It could not be reached, also not in time.
     #[error("the endpoint could not be reached")]
     Connect,
+    /// It was reached and has seen nothing of the request, as when it refuses a stream.
+    #[error("the endpoint did not take the request")]
+    Unsent,
     /// It broke off before an answer.
     #[error("the endpoint closed the connection before it answered")]
     Closed,

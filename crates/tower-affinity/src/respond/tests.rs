@@ -52,7 +52,7 @@ async fn answer(error: impl Into<BoxError>) -> (u16, String) {
 #[tokio::test]
 async fn each_error_has_its_answer() {
     let group = || name("a");
-    let cases: [(BoxError, u16, &str); 9] = [
+    let cases: [(BoxError, u16, &str); 10] = [
         (
             Unserved::NoReadyEndpoint(group()).into(),
             503,
@@ -63,6 +63,7 @@ async fn each_error_has_its_answer() {
         (Unserved::NoDecision.into(), 500, "about:blank"),
         (UpstreamFault::Timeout.into(), 504, "upstream-timeout"),
         (UpstreamFault::Connect.into(), 502, "upstream-error"),
+        (UpstreamFault::Unsent.into(), 502, "upstream-error"),
         (UpstreamFault::Closed.into(), 502, "upstream-error"),
         (UpstreamFault::Protocol.into(), 502, "upstream-error"),
         (UpstreamFault::RequestBody.into(), 400, "bad-request"),

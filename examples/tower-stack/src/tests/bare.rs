@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
-use tower_affinity::balance::Endpoint;
+use tower_affinity::balance::{Endpoint, ReplayBody};
 
 use super::site::{Jar, check, site};
 use crate::{forward_over, pool, serve_connection, stack};
@@ -24,7 +24,7 @@ async fn each_session_stays_in_one_group_on_one_thread() {
 async fn run() {
     let (affinity, groups) = site().await;
     let connected = Rc::new(Cell::new(0));
-    let forward = forward_over::<Incoming>(pool());
+    let forward = forward_over::<ReplayBody<Incoming>>(pool());
     let count = Rc::clone(&connected);
     // neither `Send` nor `Sync`, as pools are that each thread has for itself
     let connect = move |endpoint: &Arc<Endpoint>| {

@@ -77,6 +77,10 @@ fn every_key_has_a_row_in_its_table() {
             format!("{MINIMAL}[upstream]\nstranger = 1"),
         ),
         (
+            "### `upstream.retries`",
+            format!("{MINIMAL}[upstream]\nretries = {{ stranger = 1 }}"),
+        ),
+        (
             "### `upstream.health`",
             format!("{MINIMAL}[upstream]\nhealth = {{ stranger = 1 }}"),
         ),

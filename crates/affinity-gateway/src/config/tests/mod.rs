@@ -15,6 +15,7 @@ mod effective;
 mod files;
 mod invariants;
 mod mutations;
+mod retries;
 mod right;
 pub(crate) mod scratch;
 mod states;

@@ -29,6 +29,10 @@ on_gone = "strict"
 [[scope]]"#;
     EXAMPLE
         .replacen("\n[[scope]]", more, 1)
+        .replace(
+            "[upstream]",
+            "[upstream]\nretries = { max = 1, budget_percent = 10, budget_floor = 0, max_body = 8 }",
+        )
         .replace("clock_skew", "drop_early = [\"2025-01\"]\nclock_skew")
 }
 

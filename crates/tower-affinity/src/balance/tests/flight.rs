@@ -8,20 +8,20 @@ use std::task::Poll;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
-use http_body_util::Full;
+use http_body_util::{Empty, Full};
 use tower::{ServiceExt, service_fn};
 use tower_affinity_testing::name;
 
-use super::super::{BalanceBody, Endpoint, GroupBalance, Groups, Lease};
-use super::groups;
-use crate::fixtures::{Script, Step, pinned, poll_body};
+use super::super::{BalanceBody, Endpoint, GroupBalance, Groups, Lease, ReplayBody};
+use super::{groups, pinned};
+use crate::fixtures::{Script, Step, poll_body};
 
 /// The answer of group `a`'s endpoint, with that body.
 async fn answer(groups: &Groups, steps: Vec<Step>) -> BalanceBody<Script> {
-    let body = Mutex::new(Some(Script::new(steps)));
+    let body = Arc::new(Mutex::new(Some(Script::new(steps))));
     let connect = move |_: &Arc<Endpoint>| {
         let mut body = body.lock().unwrap().take();
-        service_fn(move |_: Request<()>| {
+        service_fn(move |_: Request<ReplayBody<Empty<Bytes>>>| {
             let body = body.take().unwrap();
             std::future::ready(Ok::<_, Infallible>(Response::new(body)))
         })
@@ -70,7 +70,7 @@ async fn a_request_is_in_flight_until_its_body_is_dropped() {
 async fn the_last_frame_ends_a_body_that_nobody_asks_for_more() {
     let groups = groups(&[("a", 1)]);
     let connect = |_: &Arc<Endpoint>| {
-        service_fn(|_: Request<()>| async {
+        service_fn(|_: Request<ReplayBody<Empty<Bytes>>>| async {
             Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("whole"))))
         })
     };
@@ -87,7 +87,9 @@ async fn the_last_frame_ends_a_body_that_nobody_asks_for_more() {
 async fn a_request_whose_answer_nobody_waits_for_is_not_in_flight() {
     let groups = groups(&[("a", 1)]);
     let connect = |_: &Arc<Endpoint>| {
-        service_fn(|_: Request<()>| std::future::pending::<Result<Response<Script>, Infallible>>())
+        service_fn(|_: Request<ReplayBody<Empty<Bytes>>>| {
+            std::future::pending::<Result<Response<Script>, Infallible>>()
+        })
     };
     let mut answer =
         tokio_test::task::spawn(GroupBalance::new(groups.clone(), connect).oneshot(pinned("a")));
@@ -104,7 +106,7 @@ async fn a_tunnel_is_in_flight_until_its_lease_ends() {
     let keep = Arc::clone(&kept);
     let connect = move |_: &Arc<Endpoint>| {
         let keep = Arc::clone(&keep);
-        service_fn(move |mut request: Request<()>| {
+        service_fn(move |mut request: Request<ReplayBody<Empty<Bytes>>>| {
             *keep.lock().unwrap() = request.extensions_mut().remove::<Lease>();
             let mut response = Response::new(Script::new([Step::End]));
             *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

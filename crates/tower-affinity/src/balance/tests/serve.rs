@@ -6,27 +6,30 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http::{Request, Response, StatusCode};
+use http_body_util::Empty;
 use tower::{Service, ServiceExt, service_fn};
 use tower_affinity_testing::name;
 use tower_test::mock;
 
 use super::super::{Endpoint, Error, GroupBalance, Groups, Unserved};
-use super::{address, groups};
-use crate::fixtures::{Metrics, Script, pinned};
+use super::{address, groups, pinned};
+use crate::balance::ReplayBody;
+use crate::fixtures::{Metrics, Script};
 
 /// Answers with that head.
 fn answering(
     status: StatusCode,
     header: Option<&'static str>,
-) -> impl Fn(&Arc<Endpoint>) -> Answers {
+) -> impl Fn(&Arc<Endpoint>) -> Answers + Clone {
     move |_| Answers(status, header)
 }
 
 #[derive(Clone)]
 struct Answers(StatusCode, Option<&'static str>);
 
-impl Service<Request<()>> for Answers {
+impl Service<Request<ReplayBody<Empty<Bytes>>>> for Answers {
     type Response = Response<Script>;
     type Error = Infallible;
     type Future = std::future::Ready<Result<Response<Script>, Infallible>>;
@@ -35,7 +38,7 @@ impl Service<Request<()>> for Answers {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Request<()>) -> Self::Future {
+    fn call(&mut self, _: Request<ReplayBody<Empty<Bytes>>>) -> Self::Future {
         let mut response = Response::builder().status(self.0);
         if let Some(header) = self.1 {
             response = response.header(header, "1");
@@ -44,7 +47,7 @@ impl Service<Request<()>> for Answers {
     }
 }
 
-async fn unserved(groups: Groups, request: Request<()>) -> Unserved {
+async fn unserved(groups: Groups, request: Request<Empty<Bytes>>) -> Unserved {
     let connect = answering(StatusCode::OK, None);
     match GroupBalance::new(groups, connect).oneshot(request).await {
         Err(Error::Unserved(unserved)) => unserved,
@@ -57,7 +60,7 @@ async fn a_request_goes_to_an_endpoint_of_its_group() {
     let groups = groups(&[("a", 1), ("b", 1)]);
     let connect = |endpoint: &Arc<Endpoint>| {
         let port = endpoint.address().port();
-        service_fn(move |_: Request<()>| async move {
+        service_fn(move |_: Request<ReplayBody<Empty<Bytes>>>| async move {
             let response = Response::builder().header("x-port", port);
             Ok::<_, Infallible>(response.body(Script::default()).unwrap())
         })
@@ -81,7 +84,7 @@ async fn a_group_without_endpoints_is_an_error_at_once() {
 
 #[tokio::test]
 async fn a_request_without_a_decision_is_an_error() {
-    let request = Request::new(());
+    let request = Request::new(Empty::new());
     assert_eq!(
         unserved(groups(&[("a", 1)]), request).await,
         Unserved::NoDecision
@@ -91,7 +94,8 @@ async fn a_request_without_a_decision_is_an_error() {
 #[tokio::test]
 async fn the_endpoints_service_is_asked_whether_it_is_ready() {
     let groups = groups(&[("a", 1)]);
-    let (service, mut endpoint) = mock::pair::<Request<()>, Response<Script>>();
+    let (service, mut endpoint) =
+        mock::pair::<Request<ReplayBody<Empty<Bytes>>>, Response<Script>>();
     let connect = move |_: &Arc<Endpoint>| service.clone();
     let mut balance = GroupBalance::new(groups.clone(), connect);
     endpoint.allow(0);
@@ -155,7 +159,7 @@ async fn pools_that_stay_on_their_thread_fit() {
     let shared = Rc::clone(&pool);
     let connect = move |_: &Arc<Endpoint>| {
         let pool = Rc::clone(&shared);
-        service_fn(move |_: Request<()>| {
+        service_fn(move |_: Request<ReplayBody<Empty<Bytes>>>| {
             pool.set(pool.get() + 1);
             std::future::ready(Ok::<_, Infallible>(Response::new(Script::default())))
         })

@@ -1,0 +1,136 @@
+//! One attempt at an endpoint, and how it ended.
+
+use std::error::Error as StdError;
+
+use http::{Response, StatusCode};
+
+use super::body::BalanceBody;
+use super::error::{Error, Unserved};
+use super::further::Further;
+use super::groups::Groups;
+use super::lease::Lease;
+use super::outcome::Outcome;
+use crate::BoxError;
+use crate::problem::MISDIRECTED;
+use crate::record::{Recorder, RetryOutcome};
+use crate::respond::UpstreamFault;
+
+/// An attempt that is under way.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) lease: Lease,
+    pub(super) groups: Groups,
+    pub(super) recorder: Recorder,
+    /// Counts it, if it is not the first.
+    pub(super) further: Option<Further>,
+}
+
+/// An attempt that brought no answer of the right group.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) error: Error,
+    pub(super) harm: Harm,
+    /// It still has its place at the endpoint.
+    pub(super) attempt: Attempt,
+}
+
+/// What an attempt that failed may have done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Harm {
+    /// Nothing: the endpoint was not reached, and would not be at once.
+    Unreached,
+    /// Nothing: the endpoint has seen nothing of the request.
+    Unsent,
+    /// Nothing: the endpoint serves another group, and did not carry the request out.
+    Misdirected,
+    /// The endpoint may have carried the request out.
+    Unknown,
+    /// More attempts would fail too, or nobody knows better.
+    Final,
+}
+
+impl Attempt {
+    /// The endpoint's service could not take the request.
+    pub(super) fn refused(self, error: BoxError) -> Failure {
+        let harm = match Harm::of(&error) {
+            Harm::Unreached => Harm::Unreached,
+            // it was never called
+            _ => Harm::Unsent,
+        };
+        self.fail(error, harm)
+    }
+
+    /// The endpoint's service failed.
+    pub(super) fn failed(self, error: BoxError) -> Failure {
+        let harm = Harm::of(&error);
+        self.fail(error, harm)
+    }
+
+    /// The endpoint's service answered.
+    pub(super) fn answered<R>(
+        self,
+        mut response: Response<R>,
+    ) -> Result<Response<BalanceBody<R>>, Failure> {
+        if response.status() == StatusCode::MISDIRECTED_REQUEST
+            && response.headers().contains_key(MISDIRECTED)
+        {
+            return Err(self.misdirected());
+        }
+        self.groups
+            .note(&self.lease, Outcome::Answered(response.status()));
+        if let Some(further) = self.further {
+            further.end(RetryOutcome::Success);
+        }
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            // the body ends at once, so what lasts as long as the tunnel hangs on the lease
+            response.extensions_mut().insert(self.lease.clone());
+        }
+        Ok(response.map(|body| BalanceBody::new(body, self.lease)))
+    }
+
+    fn fail(self, error: BoxError, harm: Harm) -> Failure {
+        if let Some(outcome) = Outcome::of(&error) {
+            self.groups.note(&self.lease, outcome);
+        }
+        self.end(Error::Endpoint(error), harm)
+    }
+
+    fn misdirected(self) -> Failure {
+        self.groups.note(&self.lease, Outcome::WrongGroup);
+        let group = self.lease.group().clone();
+        self.recorder.wrong_group(&group);
+        let address = self.lease.endpoint().address();
+        tracing::warn!(%group, %address, "endpoint serves another group");
+        self.end(Unserved::WrongGroup(group).into(), Harm::Misdirected)
+    }
+
+    fn end(mut self, error: Error, harm: Harm) -> Failure {
+        if let Some(further) = self.further.take() {
+            further.end(RetryOutcome::Failure);
+        }
+        Failure {
+            error,
+            harm,
+            attempt: self,
+        }
+    }
+}
+
+impl Harm {
+    /// What the leaf says by its error. Of what it does not name, nothing is known.
+    fn of(error: &BoxError) -> Self {
+        let mut cause: Option<&(dyn StdError + 'static)> = Some(&**error);
+        while let Some(error) = cause {
+            if let Some(fault) = error.downcast_ref() {
+                return match fault {
+                    UpstreamFault::Connect => Self::Unreached,
+                    UpstreamFault::Unsent => Self::Unsent,
+                    UpstreamFault::Closed | UpstreamFault::Timeout => Self::Unknown,
+                    UpstreamFault::Protocol | UpstreamFault::RequestBody => Self::Final,
+                };
+            }
+            cause = error.source();
+        }
+        Self::Final
+    }
+}

@@ -1,0 +1,201 @@
+//! Whether and how a request is sent again.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Extensions, Method, Request, header};
+use http_body::Body;
+use tower_affinity_core::{Decision, GroupId, Kind, Timestamp};
+
+use super::attempt::{Attempt, Failure, Harm};
+use super::error::Error;
+use super::further::Further;
+use super::groups::Groups;
+use super::lease::Lease;
+use super::replay::{Replay, ReplayBody};
+use super::retries::Retries;
+use super::wanted::Wanted;
+use crate::Affinity;
+use crate::record::RetryOutcome;
+use crate::rollouts::Rollouts;
+
+/// Tells a leaf that the request was sent before: an extension of every request but the first
+/// attempt's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Again {
+    /// How many attempts there were before.
+    pub attempts: u32,
+    /// How long ago the first one began. A leaf takes it off the time that it waits for an answer.
+    pub elapsed: Duration,
+}
+
+/// What is needed to send a request once more.
+pub(super) struct Plan<B> {
+    head: Parts,
+    replay: Replay<B>,
+    retries: Retries,
+    rollouts: Option<Rollouts>,
+    begun: Timestamp,
+    tried: Vec<SocketAddr>,
+}
+
+impl<B: Body<Data = Bytes>> Plan<B> {
+    /// Keeps what another attempt needs of `request`, which is not tied to an endpoint yet.
+    pub(super) fn begin(
+        request: Request<B>,
+        retries: Retries,
+        rollouts: Option<Rollouts>,
+        now: Timestamp,
+    ) -> (Self, Request<ReplayBody<B>>) {
+        let (head, body) = request.into_parts();
+        let (replay, body) = Replay::begin(body, retries.max_body);
+        let request = Request::from_parts(head.clone(), body);
+        let plan = Self {
+            head,
+            replay,
+            retries,
+            rollouts,
+            begun: now,
+            tried: Vec::new(),
+        };
+        (plan, request)
+    }
+
+    /// The next attempt after `failure`, in the same group; or the error to answer.
+    pub(super) fn next(
+        &mut self,
+        failure: Failure,
+    ) -> Result<(Attempt, Request<ReplayBody<B>>), Error> {
+        let Failure {
+            error,
+            harm,
+            attempt,
+        } = failure;
+        if !self.is_wanted(harm) {
+            return Err(error);
+        }
+        let Attempt {
+            lease,
+            groups,
+            recorder,
+            ..
+        } = attempt;
+        let (group, address) = (lease.group().clone(), lease.endpoint().address());
+        self.tried.push(address);
+        let now = groups.now();
+        let allowed = self.allow(harm, &lease, now);
+        // the place at the endpoint that failed is given back before another is taken
+        drop(lease);
+        let placed = allowed.and_then(|()| self.place(harm, &groups));
+        let attempts = self.tried.len();
+        match placed {
+            Ok((lease, body)) => {
+                let next = lease.endpoint().address();
+                tracing::debug!(%group, %address, %next, attempts, ?harm, "request is sent again");
+                let further = Further::begin(group, recorder.clone());
+                let attempt = Attempt {
+                    lease,
+                    groups,
+                    recorder,
+                    further: Some(further),
+                };
+                let mut request = Request::from_parts(self.head.clone(), body);
+                request.extensions_mut().insert(Again {
+                    attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+                    elapsed: now.since(self.begun),
+                });
+                Ok((attempt, request))
+            }
+            Err(outcome) => {
+                let reason = outcome.as_str();
+                tracing::debug!(%group, %address, attempts, reason, "request is not sent again");
+                recorder.retry(&group, outcome);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether another attempt does no harm and may help.
+    fn is_wanted(&self, harm: Harm) -> bool {
+        match harm {
+            Harm::Unreached | Harm::Unsent | Harm::Misdirected => true,
+            Harm::Unknown => is_idempotent(&self.head),
+            Harm::Final => false,
+        }
+    }
+
+    /// Whether there may be another attempt, and takes it out of the budget of the group.
+    fn allow(&self, harm: Harm, failed: &Lease, now: Timestamp) -> Result<(), RetryOutcome> {
+        let retries = &self.retries;
+        if self.tried.len() > retries.max as usize {
+            return Err(RetryOutcome::Limit);
+        }
+        // an endpoint that says that it took nothing is believed only if nothing was taken from us
+        let may_repeat = harm == Harm::Misdirected || is_idempotent(&self.head);
+        if !self.replay.is_whole() || !(may_repeat || self.replay.is_untouched()) {
+            return Err(RetryOutcome::NotReplayable);
+        }
+        let elapsed = now.since(self.begun);
+        if retries.within.is_some_and(|most| elapsed >= most) {
+            return Err(RetryOutcome::Deadline);
+        }
+        let newest = self.rollouts.as_ref().map(Rollouts::current);
+        let is_aborted = |id: &GroupId| newest.is_some_and(|newest| newest.is_aborted(id, now));
+        if decided(&self.head.extensions).is_some_and(|(id, _)| is_aborted(id)) {
+            return Err(RetryOutcome::Aborted);
+        }
+        if failed.budget().attempt(now, retries) {
+            Ok(())
+        } else {
+            Err(RetryOutcome::Budget)
+        }
+    }
+
+    /// A place at another endpoint of the group, or at the same if that can help.
+    fn place(&self, harm: Harm, groups: &Groups) -> Result<(Lease, ReplayBody<B>), RetryOutcome> {
+        let (id, pinned) = decided(&self.head.extensions).ok_or(RetryOutcome::NoEndpoint)?;
+        let wanted = Wanted {
+            id,
+            pinned,
+            avoid: &self.tried,
+        };
+        let lease = groups.acquire(&wanted);
+        let lease = lease.map_err(|_| RetryOutcome::NoEndpoint)?;
+        let is_new = !self.tried.contains(&lease.endpoint().address());
+        if !is_new && matches!(harm, Harm::Unreached | Harm::Misdirected) {
+            return Err(RetryOutcome::NoEndpoint);
+        }
+        let body = self.replay.again().ok_or(RetryOutcome::NotReplayable)?;
+        Ok((lease, body))
+    }
+}
+
+/// The group that was decided for a request, and whether a pin was obeyed.
+pub(super) fn decided(extensions: &Extensions) -> Option<(&GroupId, bool)> {
+    let decision = extensions.get().map(Affinity::decision)?;
+    let Decision { group, kind, .. } = decision;
+    Some((group.as_ref()?, *kind == Kind::Pinned))
+}
+
+/// Whether carrying the request out twice is the same as once (RFC 9110, section 9.2.2). An
+/// upgrade is not: its tunnel begins anew.
+fn is_idempotent(head: &Parts) -> bool {
+    let method = matches!(
+        head.method,
+        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
+    );
+    method && !head.headers.contains_key(header::UPGRADE)
+}
+
+impl<B> fmt::Debug for Plan<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("retries", &self.retries)
+            .field("tried", &self.tried)
+            .finish_non_exhaustive()
+    }
+}
