@@ -34,6 +34,7 @@ mod extract;
 #[cfg(test)]
 mod fixtures;
 mod gateway_layer;
+pub mod identity;
 pub mod record;
 pub mod respond;
 pub mod signal;
@@ -56,6 +57,7 @@ pub use self::expiries::Expiries;
 #[cfg(feature = "axum")]
 pub use self::extract::MissingAffinity;
 pub use self::gateway_layer::{GatewayLayer, GatewayService};
+pub use self::identity::GroupIdentityLayer;
 pub use self::keyring::{Keyring, KeyringError};
 pub use self::peer::{ClientAddr, PeerAddr};
 pub use self::problem::{OwnAnswer, Problem};

@@ -14,6 +14,7 @@ pub(super) const STREAMS_CUT: &str = "affinity_streams_cut_total";
 pub(super) const LATE_PINS: &str = "affinity_late_pins_total";
 pub(super) const WRONG_GROUP: &str = "affinity_wrong_group_total";
 pub(super) const RETRIES: &str = "affinity_retries_total";
+pub(super) const MISDIRECTED: &str = "affinity_misdirected_total";
 pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
 pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
 pub(super) const PLANTED: &str = "affinity_pins_planted_total";
@@ -27,7 +28,7 @@ pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
 
 pub(super) const OVERRIDES_REJECTED: &str = "affinity_overrides_rejected_total";
 
-const COUNTERS: [(&str, &str); 15] = [
+const COUNTERS: [(&str, &str); 16] = [
     (OVERRIDES_REJECTED, "Overrides that were ignored, by cause"),
     (CONFIRMED, "Sessions that returned their pin"),
     (
@@ -55,6 +56,10 @@ const COUNTERS: [(&str, &str); 15] = [
     (
         RETRIES,
         "Requests that were sent again or might have been, by outcome",
+    ),
+    (
+        MISDIRECTED,
+        "Requests for another group that this endpoint refused",
     ),
     (VERIFIED, "Pins that were opened, by key"),
     (REJECTED, "Pins that were not obeyed, by cause"),

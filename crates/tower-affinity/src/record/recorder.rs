@@ -236,6 +236,11 @@ impl Recorder {
         self.series(group.as_str()).wrong_group();
     }
 
+    /// A request for another group was refused by an endpoint of `group`.
+    pub(crate) fn misdirected(&self, group: &GroupName) {
+        self.series(group.as_str()).misdirected();
+    }
+
     pub(crate) fn retry(&self, group: &GroupName, outcome: RetryOutcome) {
         self.series(group.as_str()).retry(outcome);
     }

@@ -122,6 +122,7 @@ pub(super) struct Series {
     in_flight: Kept<Gauge>,
     assigned: Kept<Counter>,
     wrong_group: Kept<Counter>,
+    misdirected: Kept<Counter>,
     retries: [Kept<Counter>; RetryOutcome::ALL.len()],
     confirmed: Kept<Counter>,
     live: OnceLock<Live>,
@@ -141,6 +142,7 @@ impl Series {
             in_flight: Kept::default(),
             assigned: Kept::default(),
             wrong_group: Kept::default(),
+            misdirected: Kept::default(),
             retries: Default::default(),
             confirmed: Kept::default(),
             live: OnceLock::new(),
@@ -217,6 +219,12 @@ impl Series {
     pub(super) fn wrong_group(&self) {
         let key = || self.key(names::WRONG_GROUP);
         self.wrong_group
+            .with(&self.source, key, |counter| counter.increment(1));
+    }
+
+    pub(super) fn misdirected(&self) {
+        let key = || self.key(names::MISDIRECTED);
+        self.misdirected
             .with(&self.source, key, |counter| counter.increment(1));
     }
 

@@ -53,6 +53,7 @@ mod tests;
 use tower_layer::Layer;
 
 pub use self::future::ResponseFuture;
+pub(crate) use self::names::GROUP;
 pub use self::names::is_ours;
 pub use self::service::GroupTag;
 

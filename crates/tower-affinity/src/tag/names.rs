@@ -5,7 +5,8 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::Affinity;
 
-const GROUP: HeaderName = HeaderName::from_static("affinity-group");
+/// Names the group that is meant to the endpoint.
+pub(crate) const GROUP: HeaderName = HeaderName::from_static("affinity-group");
 const SESSION: HeaderName = HeaderName::from_static("affinity-session");
 const DECISION: HeaderName = HeaderName::from_static("affinity-decision");
 const MOVED_FROM: HeaderName = HeaderName::from_static("affinity-moved-from");
