@@ -22,6 +22,8 @@ pub struct Config {
     pub address: SocketAddr,
     /// Where the admin side is.
     pub admin: SocketAddr,
+    /// Lines of the `[listen]` section besides its addresses.
+    pub listen: String,
     /// Lines of the `[pin]` section besides its keys.
     pub pin: String,
     /// Everything else: whole sections.
@@ -74,6 +76,7 @@ impl Config {
             groups: groups.collect(),
             address: free,
             admin: free,
+            listen: String::new(),
             pin: String::new(),
             sections: String::new(),
             state: "gateway-state.json".to_owned(),
@@ -101,6 +104,7 @@ impl Config {
              [listen]\n\
              address = \"{}\"\n\
              admin = \"{}\"\n\
+             {}\n\
              [pin]\n\
              keys = [\"2026-11:file:key\"]\n\
              {}\n\
@@ -110,6 +114,7 @@ impl Config {
             self.service,
             self.address,
             self.admin,
+            self.listen,
             self.pin,
             self.state,
             etcd.unwrap_or_default(),

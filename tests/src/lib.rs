@@ -22,6 +22,7 @@ pub mod client;
 pub mod jar;
 pub mod load;
 pub mod raw;
+pub mod steady;
 
 // The gateway itself, and its operator.
 pub mod admin;

@@ -171,6 +171,15 @@ impl Process {
         );
     }
 
+    /// Kills it, as a machine that fails would.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    pub async fn kill(mut self) {
+        self.child.kill().await.expect("a child can be killed");
+    }
+
     /// Waits for its end; answers the exit code and the log.
     ///
     /// # Panics

@@ -26,6 +26,7 @@ mod verbs;
 // Bytes.
 mod bodies;
 mod cuts;
+mod ending;
 mod http2;
 mod sockets;
 

@@ -1,6 +1,7 @@
 //! A WebSocket through the gateway stays where it is, and counts as in flight until it closes.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use affinity_tests::client::Client;
 use affinity_tests::config::{COOKIE, Config};
@@ -168,4 +169,86 @@ async fn an_endpoint_that_does_not_switch_is_answered_as_it_said() {
         }
         other => panic!("no plain answer: {other:?}"),
     }
+}
+
+/// The code of the close frame that comes next, after the messages that are under way.
+async fn close_code(socket: &mut Socket) -> Option<u16> {
+    loop {
+        let message = timeout(BOUND, socket.next()).await.expect("an end in time");
+        match message? {
+            Ok(Message::Close(frame)) => return frame.map(|frame| frame.code.into()),
+            Ok(_) => {}
+            Err(error) => panic!("cut without a close frame: {error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn websockets_of_an_aborted_group_are_told_to_come_back_within_its_grace() {
+    let fleet = Fleet::start(&[OLD, NEW], 1).await;
+    let dir = Scratch::new();
+    let mut config = Config::new(&fleet, &[(OLD, 0), (NEW, 1)]);
+    config.sections = "[rollback]\nstreams = \"1s\"\n".to_owned();
+    let replica = Replica::start(&dir, &config).await;
+    let mut sockets = Vec::new();
+    for _ in 0..5 {
+        let (mut socket, _) = open(replica.address(), "/ws", None)
+            .await
+            .expect("a switch");
+        assert_eq!(next(&mut socket).await, NEW);
+        // an echo that may be under way when the end comes: frames stay whole
+        let text = "x".repeat(100_000);
+        socket.send(Message::text(text)).await.expect("it is open");
+        sockets.push(socket);
+    }
+    replica
+        .admin
+        .verb(NEW, "abort", &json!({}))
+        .await
+        .accepted();
+    let begun = tokio::time::Instant::now();
+    for socket in &mut sockets {
+        assert_eq!(
+            close_code(socket).await,
+            Some(1012),
+            "not a service restart"
+        );
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        begun.elapsed()
+    );
+    drop(sockets);
+    until("nothing in flight", async || {
+        (replica.admin.group(NEW).await["in_flight"] == 0).then_some(())
+    })
+    .await;
+    let samples = replica.admin.samples().await;
+    let counted = [("group", NEW), ("cause", "aborted")];
+    assert_eq!(samples.sum("affinity_streams_cut_total", &counted), 5.0);
+}
+
+#[tokio::test]
+async fn c126_websockets_of_a_gateway_that_ends_are_told_to_come_back() {
+    let fleet = Fleet::start(&[OLD], 1).await;
+    let dir = Scratch::new();
+    let mut config = Config::new(&fleet, &[(OLD, 1)]);
+    config.listen = "drain = \"2s\"\n".to_owned();
+    let replica = Replica::start(&dir, &config).await;
+    let (mut socket, _) = open(replica.address(), "/ws", None)
+        .await
+        .expect("a switch");
+    assert_eq!(next(&mut socket).await, OLD);
+    let ending = tokio::spawn(replica.gateway.shutdown());
+    echoes(&mut socket, "before its turn").await;
+    assert_eq!(
+        close_code(&mut socket).await,
+        Some(1012),
+        "not a service restart"
+    );
+    socket.close(None).await.ok();
+    drop(socket);
+    let drained = timeout(BOUND, ending).await.expect("an end").unwrap();
+    assert_eq!((drained.asked, drained.tunnels), (1, 0), "{drained:?}");
 }

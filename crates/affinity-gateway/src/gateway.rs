@@ -100,7 +100,7 @@ impl Gateway {
         let side = tokio::spawn(serve_admin(
             side.listen()?,
             entrance.routes().into_make_service_with_connect_info(),
-            shutdown.clone(),
+            rest.clone(),
         ));
         let groups = Groups::new(Arc::clone(&clock));
         let metrics = Metrics::new().map_err(StartError::Metrics)?;
@@ -109,12 +109,15 @@ impl Gateway {
             None => Control::start(&settings, groups, clock)?,
         };
         metrics.follow(&control);
+        let options = ServeOptions::new()
+            .drain_deadline(settings.listen.drain)
+            .drain_delay(settings.listen.drain_delay);
         let running = Arc::new(Running::begin(settings, control, metrics)?);
         let early = running.metrics().recorder().clone();
         let data = tokio::spawn(serve(
             data.listen()?,
             running.path(),
-            ServeOptions::new()
+            options
                 .recorder(move |status| early.early(status))
                 .transports(running.transports()),
             running.tunnels(),
@@ -209,8 +212,8 @@ impl Gateway {
         self.running.reload(settings)
     }
 
-    /// Ends in good order: nothing is accepted any more, what is in flight is finished until a
-    /// deadline. Answers what had to be cut.
+    /// Ends in good order: `/readyz` says so at once, after `listen.drain_delay` nothing is accepted
+    /// any more, and what is in flight is finished until `listen.drain`. Answers what had to be cut.
     pub async fn shutdown(self) -> Drained {
         self.shutdown.cancel();
         // a panic in the accept loop has cut everything already
@@ -260,7 +263,7 @@ fn admin_options(
         recorder: running.metrics().recorder().clone(),
         metrics: running.metrics().renderer(running.control()),
         unready: Arc::new(move || match shutdown.is_cancelled() {
-            true => vec!["the gateway ends".to_owned()],
+            true => vec!["ending: the gateway takes no new clients".to_owned()],
             false => state.unready(),
         }),
     }

@@ -200,6 +200,11 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
             "listen.admin_token_file",
             old.listen.admin_token_file == new.listen.admin_token_file,
         ),
+        ("listen.drain", old.listen.drain == new.listen.drain),
+        (
+            "listen.drain_delay",
+            old.listen.drain_delay == new.listen.drain_delay,
+        ),
         ("state", old.state == new.state),
     ]
     .into_iter()

@@ -139,6 +139,7 @@ fn config(a: &Recorder, b: &Recorder) -> Config {
         groups: vec![block(A, 1, a), block(B, 0, b)],
         address: free,
         admin: free,
+        listen: String::new(),
         pin: String::new(),
         sections: String::new(),
         state: "gateway-state.json".to_owned(),

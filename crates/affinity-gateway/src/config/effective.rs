@@ -49,6 +49,8 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
             "tls = {{ cert = {cert}, key = {key}, ticket_keys = {tickets} }}"
         )?;
     }
+    let (drain, delay) = (in_words(listen.drain), in_words(listen.drain_delay));
+    writeln!(f, "drain = \"{drain}\"\ndrain_delay = \"{delay}\"")?;
     pin_section(f, pin)?;
     writeln!(
         f,

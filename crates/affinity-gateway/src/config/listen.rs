@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ipnet::IpNet;
 
 use super::Sources;
 use super::section::Section;
+use super::span::{Bounds, in_words};
 use super::tls::{self, TlsSettings};
 
 /// Where the gateway and its admin side listen.
@@ -26,6 +28,11 @@ pub struct Listen {
     pub proxy_protocol: bool,
     /// TLS for clients; `None`: they speak plain HTTP.
     pub tls: Option<TlsSettings>,
+    /// How long after SIGTERM what is in flight may go on before it is cut; longer than
+    /// `drain_delay`.
+    pub drain: Duration,
+    /// How long after SIGTERM the listener stays open.
+    pub drain_delay: Duration,
 }
 
 pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
@@ -73,6 +80,7 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
         .iter()
         .filter_map(|item| item.parsed(CIDR, network))
         .collect();
+    let (drain, drain_delay) = drains(listen);
     let proxy_protocol = listen
         .field("proxy_protocol")
         .and_then(|field| field.flag());
@@ -95,7 +103,27 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
         trusted_proxies,
         proxy_protocol,
         tls,
+        drain,
+        drain_delay,
     }
+}
+
+fn drains(listen: &Section<'_>) -> (Duration, Duration) {
+    let drain = listen.field("drain");
+    let drain = drain.and_then(|field| field.duration(&DRAIN));
+    let drain = drain.unwrap_or(Duration::from_secs(25));
+    let field = listen.field("drain_delay");
+    let delay = field.as_ref().and_then(|field| field.duration(&DELAY));
+    if let (Some(field), Some(delay)) = (&field, delay)
+        && delay >= drain
+        && listen.is_clean()
+    {
+        field.refuse(format!(
+            "leaves no time to finish what is in flight; accepted: less than listen.drain ({})",
+            in_words(drain)
+        ));
+    }
+    (drain, delay.unwrap_or_default())
 }
 
 fn parse(text: &str) -> Option<SocketAddr> {
@@ -119,4 +147,7 @@ fn network(text: &str) -> Option<IpNet> {
 
 const ADDRESS: &str = "an IP address and a port, such as \"127.0.0.1:8080\"";
 const CIDR: &str = "a CIDR without host bits, such as \"10.0.0.0/8\" or \"192.0.2.7/32\"";
+/// Supervisors kill after half a minute, but tunnels may deserve an hour.
+const DRAIN: Bounds = Bounds::millis(100, 86_400_000);
+const DELAY: Bounds = Bounds::millis(0, 3_600_000);
 const MAX_PROXIES: usize = 1_024;

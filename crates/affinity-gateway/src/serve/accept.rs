@@ -1,18 +1,24 @@
 //! Accepting, also when the system refuses.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
 
 use tokio::net::{TcpListener, TcpStream};
 
 /// Accepts connections and survives the errors of doing so.
 #[derive(Debug)]
 pub(super) struct Accept {
-    listener: TcpListener,
+    listener: Arc<TcpListener>,
     pauses: Pauses,
 }
 
 impl Accept {
-    pub(super) fn new(listener: TcpListener) -> Self {
+    pub(super) fn new(listener: Arc<TcpListener>) -> Self {
         Self {
             listener,
             pauses: Pauses::default(),
@@ -39,6 +45,27 @@ impl Accept {
                 }
             }
         }
+    }
+}
+
+impl Accept {
+    /// The next connection that waits in the system's queue; `None` if there is none, or it cannot
+    /// be accepted.
+    pub(super) fn queued(&mut self) -> Option<(TcpStream, SocketAddr)> {
+        // nobody is to be woken: who asks goes on with what there is
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..GONE_IN_A_ROW {
+            match self.listener.poll_accept(&mut cx) {
+                Poll::Ready(Ok(accepted)) => return Some(accepted),
+                Poll::Ready(Err(error)) if concerns_one_connection(&error) => {}
+                Poll::Ready(Err(error)) => {
+                    tracing::warn!(%error, "cannot accept the connections that wait");
+                    return None;
+                }
+                Poll::Pending => return None,
+            }
+        }
+        None
     }
 }
 
@@ -73,6 +100,9 @@ fn concerns_one_connection(error: &io::Error) -> bool {
             | io::ErrorKind::Interrupted
     )
 }
+
+/// More than wait in any queue of ours.
+const GONE_IN_A_ROW: usize = 4096;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 

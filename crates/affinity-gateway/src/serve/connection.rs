@@ -17,8 +17,11 @@ use tower_service::Service;
 
 use super::{
     ServeOptions,
+    activity::Activity,
     framing::{Framed, Gate, Gated},
+    heard::Heard,
     peer::WithPeer,
+    polite::Polite,
 };
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -92,24 +95,53 @@ impl Protocol {
             return;
         };
         let limits = (options.max_header_bytes, options.max_headers);
-        let io = TokioIo::new(Framed::new(opened.stream, gate.clone(), patience, limits));
+        let activity = Activity::default();
+        let stream = Heard::new(opened.stream, activity.clone());
+        let io = TokioIo::new(Framed::new(stream, gate.clone(), patience, limits));
         let service = Gated::new(service, gate, Arc::clone(&options.recorder));
         let service = WithPeer::new(service, opened.client, opened.scheme);
+        let service = Polite::new(service, activity.clone(), ending.finish.clone());
         let service = TowerToHyperService::new(service);
         let mut connection = pin!(self.builder.serve_connection_with_upgrades(io, service));
+        let end = async {
+            ending.finish.cancelled().await;
+            self.last_request(&activity).await;
+        };
         let served = tokio::select! {
+            biased;
             served = connection.as_mut() => served,
-            () = ending.finish.cancelled() => {
+            () = ending.cut.cancelled() => return,
+            () = end => {
                 connection.as_mut().graceful_shutdown();
                 tokio::select! {
                     served = connection => served,
-                    () = ending.cut.cancelled() => Ok(()),
+                    () = ending.cut.cancelled() => return,
                 }
             }
         };
         // Clients go away and send nonsense all the time: no event for the operator.
         if let Err(error) = served {
             tracing::debug!(error = %error, "connection ended with an error");
+        }
+    }
+    /// Waits until a connection that is to end can be told so without the loss of a request.
+    ///
+    /// HTTP/2 has a frame that says which requests still count. On HTTP/1.1 only an answer says
+    /// that it was the last one; a connection without any is closed once it has been silent for so
+    /// long that no request can be under way. One whose protocol nobody knows yet is like that.
+    async fn last_request(&self, activity: &Activity) {
+        let silence = async {
+            loop {
+                let mark = activity.mark();
+                tokio::time::sleep(self.options.linger).await;
+                if activity.is_silent_since(mark) {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = activity.multiplexes() => {}
+            () = silence => {}
         }
     }
 }

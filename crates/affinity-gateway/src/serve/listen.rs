@@ -1,30 +1,39 @@
 //! The accept loop and its graceful end.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible, future::pending, net::SocketAddr, pin::pin, sync::Arc, time::Duration,
+};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
-use tokio::{net::TcpListener, sync::Semaphore};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep, timeout_at},
+};
+use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
 use super::{
-    ServeOptions, Tunnels,
+    ServeOptions, Shutdown, Tunnels,
     accept::Accept,
     connection::{Ending, Protocol},
 };
 
-/// How a listener ended: what was still open at the deadline and therefore cut.
+/// How a listener ended: what did not come to its own end.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[must_use]
 #[non_exhaustive]
 pub struct Drained {
-    /// Connections with a request in flight.
+    /// Connections with a request in flight that were cut at the deadline.
     pub connections: usize,
-    /// Tunnels.
+    /// Tunnels that were cut at the deadline.
     pub tunnels: usize,
+    /// Tunnels that were asked to end before it: a WebSocket with the code 1012, others by a closed
+    /// stream.
+    pub asked: usize,
 }
 
 impl Drained {
@@ -37,15 +46,18 @@ impl Drained {
 
 /// Serves `service` on `listener` until `shutdown`, then ends in good order.
 ///
-/// From the signal on nothing is accepted; idle connections close, those with a request in
-/// flight finish it, `tunnels` run to their end. What is left after
-/// [`drain_deadline`](ServeOptions::drain_deadline) is cut and counted in the answer.
+/// After [`drain_delay`](ServeOptions::drain_delay) what waits in the system's queue is accepted
+/// and nothing more. HTTP/2 connections are told to go away; those of HTTP/1.1 get their next
+/// answer with `Connection: close`, and are closed if there is none within
+/// [`linger`](ServeOptions::linger). `tunnels` are asked to end one after another. What is left
+/// [`drain_deadline`](ServeOptions::drain_deadline) after the signal is cut and counted in the
+/// answer.
 pub async fn serve<S, B>(
-    listener: TcpListener,
+    listener: impl Into<Arc<TcpListener>>,
     service: S,
     options: ServeOptions,
     tunnels: Tunnels,
-    shutdown: CancellationToken,
+    shutdown: impl Into<Shutdown>,
 ) -> Drained
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
@@ -56,56 +68,104 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let deadline = options.drain_deadline;
+    let shutdown = shutdown.into();
+    let (within, delay) = (options.drain_deadline, options.drain_delay);
     let room = Arc::new(Semaphore::new(options.max_connections));
     let protocol = Arc::new(Protocol::new(options));
-    let connections = TaskTracker::new();
-    let ending = Ending {
-        finish: shutdown.clone(),
-        cut: CancellationToken::new(),
-    };
+    let (connections, ending) = (TaskTracker::new(), Ending::default());
 
-    let mut accept = Accept::new(listener);
+    let mut accept = Accept::new(listener.into());
+    let begin = |service: S, place: Place, (stream, peer): (TcpStream, SocketAddr)| {
+        let (protocol, ending) = (Arc::clone(&protocol), ending.clone());
+        connections.spawn(async move {
+            let place = match place {
+                Place::Taken(place) => Some(place),
+                Place::In(room) => room.acquire_owned().await.ok(),
+            };
+            protocol.serve(stream, peer, service, ending).await;
+            drop(place);
+        });
+    };
     let accepting = async {
         // Owned here: borrowed over an await, it would have to be `Sync`.
         let service = service;
-        loop {
+        let mut end = pin!(async {
+            shutdown.token().cancelled().await;
+            let begun = Instant::now();
+            if !shutdown.is_handed_over() {
+                sleep(delay.min(within)).await;
+            }
+            begun + within
+        });
+        let deadline = loop {
             // Taken before the accept: at the limit clients wait in the system's queue, where
             // they hold no descriptor of ours. The semaphore is never closed.
-            let Ok(place) = Arc::clone(&room).acquire_owned().await else {
-                return;
+            let next = async {
+                let place = Arc::clone(&room).acquire_owned().await.ok()?;
+                Some((Place::Taken(place), accept.next().await))
             };
-            let (stream, peer) = accept.next().await;
-            let (protocol, service, ending) =
-                (Arc::clone(&protocol), service.clone(), ending.clone());
-            connections.spawn(async move {
-                protocol.serve(stream, peer, service, ending).await;
-                drop(place);
-            });
+            tokio::select! {
+                next = next => match next {
+                    Some((place, accepted)) => begin(service.clone(), place, accepted),
+                    None => break Instant::now() + within,
+                },
+                deadline = end.as_mut() => break deadline,
+            }
+        };
+        // closed in the queue, these clients would have lost a request that they believe sent
+        while !shutdown.is_handed_over()
+            && let Some(accepted) = accept.queued()
+        {
+            begin(service.clone(), Place::In(Arc::clone(&room)), accepted);
         }
+        drop(accept);
+        deadline
     };
-    tokio::select! {
-        () = accepting => {}
-        () = shutdown.cancelled() => {}
-    }
-    drop(accept);
+    let deadline = accepting.await;
+    ending.finish.cancel();
 
     connections.close();
+    let left = deadline.saturating_duration_since(Instant::now());
     let all_ended = async {
         connections.wait().await;
         // Only then: a last request may still have become a tunnel.
         tunnels.ended().await;
     };
-    if tokio::time::timeout(deadline, all_ended).await.is_ok() {
-        return Drained::default();
-    }
-    let drained = Drained {
-        connections: connections.len(),
-        tunnels: tunnels.len(),
+    let asking = async {
+        // who is asked to end needs a while to do it
+        tunnels
+            .end(left.saturating_sub((left / 5).min(GOODBYE)))
+            .await;
+        pending::<()>().await;
     };
-    ending.cut.cancel();
-    tunnels.cut();
-    connections.wait().await;
-    tunnels.ended().await;
+    let ended = async {
+        tokio::select! {
+            () = all_ended => {}
+            () = asking => {}
+        }
+    };
+    let in_time = timeout_at(deadline, ended).await.is_ok();
+    let mut drained = Drained {
+        asked: tunnels.asked(),
+        ..Drained::default()
+    };
+    if !in_time {
+        drained.connections = connections.len();
+        drained.tunnels = tunnels.len();
+        ending.cut.cancel();
+        tunnels.cut();
+        connections.wait().await;
+        tunnels.ended().await;
+    }
     drained
 }
+
+/// The place of a connection among those that are served at a time.
+enum Place {
+    Taken(OwnedSemaphorePermit),
+    /// Waits for one, at the end, when nobody can be left in the queue.
+    In(Arc<Semaphore>),
+}
+
+/// How long a tunnel has at most between the request to end and the deadline.
+const GOODBYE: Duration = Duration::from_secs(3);

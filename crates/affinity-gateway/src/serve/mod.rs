@@ -3,7 +3,8 @@
 //! ```text
 //! accept ──> PROXY header ──> TLS ──> first bytes ──> HTTP/1.1 or h2 ──> PeerAddr ──> service
 //!    │                                                   │
-//!    └── shutdown: no more accepts, connections finish, then tunnels, then the deadline cuts
+//!    └── shutdown: what is queued is accepted, connections finish, tunnels are asked to end one
+//!        after another, and the deadline cuts what is left
 //! ```
 //!
 //! The service is any tower service that cannot fail; each request carries a
@@ -12,17 +13,16 @@
 //! ```no_run
 //! use std::convert::Infallible;
 //!
-//! use affinity_gateway::serve::{self, ServeOptions, Tunnels};
+//! use affinity_gateway::serve::{self, ServeOptions, Shutdown, Tunnels};
 //! use axum::body::Body;
 //! use http::{Request, Response};
-//! use tokio_util::sync::CancellationToken;
 //!
 //! # async fn run() -> std::io::Result<()> {
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //! let hello = tower::service_fn(|_: Request<hyper::body::Incoming>| async {
 //!     Ok::<_, Infallible>(Response::new(Body::from("hello")))
 //! });
-//! let shutdown = CancellationToken::new();
+//! let shutdown = Shutdown::new();
 //! let drained =
 //!     serve::serve(listener, hello, ServeOptions::new(), Tunnels::new(), shutdown).await;
 //! assert!(drained.is_clean());
@@ -31,13 +31,17 @@
 //! ```
 
 mod accept;
+mod activity;
 mod connection;
 mod framing;
+mod heard;
 mod listen;
 mod options;
 mod peer;
+mod polite;
 mod prefixed;
 mod proxy;
+mod shutdown;
 mod stream;
 pub mod tls;
 mod transport;
@@ -49,6 +53,7 @@ mod tests;
 pub use self::{
     listen::{Drained, serve},
     options::ServeOptions,
+    shutdown::Shutdown,
     transport::{Transport, TransportEvent, TransportRecorder, Transports},
     tunnels::Tunnels,
 };

@@ -23,6 +23,8 @@ pub struct ServeOptions {
     pub(super) h2_ping_timeout: Duration,
     pub(super) max_connections: usize,
     pub(super) drain_deadline: Duration,
+    pub(super) drain_delay: Duration,
+    pub(super) linger: Duration,
     pub(super) recorder: Arc<dyn EarlyRecorder>,
     pub(super) transports: Transports,
 }
@@ -44,6 +46,9 @@ impl ServeOptions {
             max_connections: 16_384,
             // Below the 30 s that supervisors commonly wait before they kill.
             drain_deadline: Duration::from_secs(25),
+            drain_delay: Duration::ZERO,
+            // Above the pauses of a client that is busy, and the time its request travels.
+            linger: Duration::from_secs(2),
             recorder: Arc::new(|_: StatusCode| {}),
             transports: Transports::default(),
         }
@@ -104,11 +109,27 @@ impl ServeOptions {
         self
     }
 
-    /// 25 s by default: how long requests in flight and tunnels may go on after the shutdown
-    /// signal before they are cut.
+    /// 25 s by default: how long after the shutdown signal requests in flight and tunnels may go on
+    /// before they are cut.
     #[must_use]
     pub fn drain_deadline(mut self, deadline: Duration) -> Self {
         self.drain_deadline = deadline;
+        self
+    }
+
+    /// 0 s by default: how long after the shutdown signal everything goes on as before, so that
+    /// who balances over several gateways can turn elsewhere first.
+    #[must_use]
+    pub fn drain_delay(mut self, delay: Duration) -> Self {
+        self.drain_delay = delay;
+        self
+    }
+
+    /// 2 s by default: how long a connection that is idle at the end waits for a last request,
+    /// which is answered with `Connection: close`.
+    #[must_use]
+    pub fn linger(mut self, silence: Duration) -> Self {
+        self.linger = silence;
         self
     }
 
@@ -137,6 +158,7 @@ impl fmt::Debug for ServeOptions {
             .field("h2_max_streams", &self.h2_max_streams)
             .field("max_connections", &self.max_connections)
             .field("drain_deadline", &self.drain_deadline)
+            .field("drain_delay", &self.drain_delay)
             .field("transports", &self.transports)
             .finish_non_exhaustive()
     }

@@ -7,6 +7,7 @@
     clippy::panic
 )]
 
+mod ends;
 mod h2;
 mod transport;
 
@@ -200,28 +201,6 @@ async fn panic_in_the_service_ends_only_its_connection() {
 }
 
 #[tokio::test]
-async fn graceful_end_finishes_requests_and_closes_the_idle() {
-    let gate = Gate::allowing(1);
-    let running = gated(&gate, ServeOptions::new()).await;
-    let mut silent = Wire::connect(running.address).await;
-    let mut idle = Wire::connect(running.address).await;
-    idle.send(GET).await;
-    idle.until("served!").await;
-    gate.arrival().await;
-    let mut busy = Wire::connect(running.address).await;
-    busy.send(GET).await;
-    gate.arrival().await;
-
-    running.stop();
-    assert_eq!(idle.rest().await, "", "idle connections close at once");
-    assert_eq!(silent.rest().await, "", "silent connections close at once");
-    gate.allowed.add_permits(1);
-    let answer = busy.rest().await;
-    assert!(answer.ends_with("served!"), "{answer}");
-    assert!(running.ended().await.is_clean());
-}
-
-#[tokio::test]
 async fn deadline_cuts_what_does_not_end() {
     let never = Gate::closed();
     let options = ServeOptions::new().drain_deadline(Duration::from_millis(50));
@@ -235,7 +214,7 @@ async fn deadline_cuts_what_does_not_end() {
         drained,
         Drained {
             connections: 1,
-            tunnels: 0
+            ..Drained::default()
         }
     );
     assert_eq!(client.rest().await, "");

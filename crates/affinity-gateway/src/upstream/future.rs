@@ -95,7 +95,7 @@ fn answered(
 ) -> Result<Response<Passed<Incoming>>, UpstreamError> {
     match handover {
         Some(handover) if answer.status() == StatusCode::SWITCHING_PROTOCOLS => {
-            handover.open(hyper::upgrade::on(&mut answer));
+            handover.open(&mut answer);
             response::switch(&mut answer);
             Ok(answer.map(Passed::new))
         }

@@ -1,12 +1,22 @@
-//! From a `101` on: bytes in both directions until both sides are done, or their group is cut.
+//! From a `101` on: bytes in both directions until both sides are done, or the tunnel is to end.
 
-use http::Extensions;
+mod ending;
+mod frames;
+
+use std::time::Duration;
+
+use http::{Extensions, Response, header};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
+use tokio_util::sync::CancellationToken;
 use tower_affinity::balance::{Cut, Lease, StreamCut};
 
+use self::ending::Ending;
 use crate::serve::Tunnels;
+
+/// How long a client may take to close its side of a tunnel that was asked to end.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// The client's side of a switch of protocols that was asked for and is not yet agreed to.
 ///
@@ -21,23 +31,25 @@ pub(super) struct Handover {
 }
 
 impl Handover {
-    /// Copies until both sides have ended or the lease among `held` is cut. `held` lives exactly as
-    /// long.
-    pub(super) fn open(self, endpoint: OnUpgrade) {
+    /// Copies until both sides have ended. Once the lease among `held` is cut, or the tunnel is
+    /// asked to end, the client gets the end of the stream, before it a close frame if it speaks
+    /// WebSocket, and a while to close its side. `held` lives exactly as long.
+    pub(super) fn open<B>(self, answer: &mut Response<B>) {
         let Self {
             client,
             held,
             tunnels,
         } = self;
+        let protocol = answer.headers().get(header::UPGRADE);
+        let is_websocket =
+            protocol.is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(b"websocket"));
+        let endpoint = hyper::upgrade::on(answer);
         let cut = held.get::<Lease>().cloned().map(Cut::of);
-        tunnels.spawn(async move {
-            let copied = copy(client, endpoint);
-            let ended = match cut {
-                None => copied.await,
-                Some(cut) => tokio::select! {
-                    ended = copied => ended,
-                    () = cut => Err(StreamCut.into()),
-                },
+        tunnels.spawn(|end| async move {
+            let copied = copy(client, endpoint, is_websocket, end.clone());
+            let ended = tokio::select! {
+                ended = copied => ended,
+                () = over(cut, end) => Err(StreamCut.into()),
             };
             if let Err(error) = ended {
                 tracing::debug!(%error, "tunnel ended with an error");
@@ -47,11 +59,25 @@ impl Handover {
     }
 }
 
+/// Waits for the cut or the end, makes them one, and gives the client a while to go.
+async fn over(cut: Option<Cut>, end: CancellationToken) {
+    match cut {
+        Some(cut) => tokio::select! {
+            () = cut => end.cancel(),
+            () = end.cancelled() => {}
+        },
+        None => end.cancelled().await,
+    }
+    tokio::time::sleep(GOODBYE).await;
+}
+
 async fn copy(
     client: OnUpgrade,
     endpoint: OnUpgrade,
+    is_websocket: bool,
+    end: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let mut endpoint = TokioIo::new(endpoint.await?);
+    let mut endpoint = Ending::new(TokioIo::new(endpoint.await?), is_websocket, end);
     let mut client = TokioIo::new(client.await?);
     copy_bidirectional(&mut client, &mut endpoint).await?;
     Ok(())

@@ -24,6 +24,8 @@ fn effective_settings_write_every_default() {
     let text = settings(MINIMAL).effective();
     for key in [
         "admin_token_file",
+        "drain = \"25s\"",
+        "drain_delay = \"0s\"",
         "carriers",
         "clock_skew",
         "same_site",

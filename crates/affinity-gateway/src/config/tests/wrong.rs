@@ -414,3 +414,23 @@ fn a_wrong_value_is_not_held_against_others() {
         "listen.address = \"localhost\"",
     );
 }
+
+#[test]
+fn a_drain_has_to_outlast_its_delay() {
+    let with = |lines: &str| read(&format!("{MINIMAL}[listen]\n{lines}")).unwrap_err();
+    let told = with("drain = \"5s\"\ndrain_delay = \"5s\"").to_string();
+    for part in [
+        "listen.drain_delay",
+        "\"5s\"",
+        "less than listen.drain (5s)",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    let told = with("drain_delay = \"25s\"").to_string();
+    assert!(told.contains("less than listen.drain (25s)"), "{told}");
+    let told = with("drain = \"0s\"").to_string();
+    assert!(
+        told.contains("listen.drain") && told.contains("from 100ms"),
+        "{told}"
+    );
+}

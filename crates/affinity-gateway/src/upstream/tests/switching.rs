@@ -146,6 +146,21 @@ async fn graceful_end_waits_for_tunnels() {
     assert!(gateway.ended().await.is_clean());
 }
 
+/// A client that reads the end and then goes.
+#[tokio::test]
+async fn graceful_end_asks_a_websocket_to_come_back() {
+    let options = ServeOptions::new().drain_deadline(Duration::from_millis(500));
+    let gateway = Running::proxy_with(echo().await, UpstreamOptions::new(), options).await;
+    let mut client = upgraded(&gateway).await;
+    gateway.stop();
+    assert_eq!(client.bytes_until(RESTART).await, RESTART);
+    assert_eq!(client.rest().await, "", "bytes behind the close frame");
+    drop(client);
+    let drained = gateway.ended().await;
+    assert_eq!((drained.asked, drained.tunnels), (1, 0));
+}
+
+/// A client that does not heed its close frame.
 #[tokio::test]
 async fn deadline_cuts_tunnels() {
     let options = ServeOptions::new().drain_deadline(Duration::from_millis(50));
@@ -154,5 +169,9 @@ async fn deadline_cuts_tunnels() {
     gateway.stop();
     let drained = gateway.ended().await;
     assert_eq!((drained.connections, drained.tunnels), (0, 1));
+    assert_eq!(client.bytes_until(RESTART).await, RESTART);
     assert_eq!(client.rest().await, "");
 }
+
+/// The code 1012.
+const RESTART: &[u8] = &[0x88, 0x02, 0x03, 0xf4];
