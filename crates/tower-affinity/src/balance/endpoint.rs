@@ -1,9 +1,16 @@
 //! One endpoint of a group: its address, what is in flight there, and what is known of its state.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use super::rest::Rest;
+use tower_affinity_core::Timestamp;
+
+use super::ejection::Ejection;
+use super::latency::Latency;
+
+/// The least share of an endpoint that has just come: without any request it would not warm up.
+const LEAST_SHARE: f32 = 0.01;
 
 /// One address of a group. Its counters and states are kept for as long as the address stays in
 /// the group's list.
@@ -12,7 +19,10 @@ pub struct Endpoint {
     address: SocketAddr,
     in_flight: AtomicUsize,
     reports: [AtomicU8; Source::COUNT],
-    rest: Rest,
+    ejection: Ejection,
+    latency: Latency,
+    /// Since when its share grows, in milliseconds; 0 once it has its whole share.
+    starting: AtomicU64,
 }
 
 /// What an endpoint can be used for; the greater, the worse.
@@ -21,10 +31,14 @@ pub struct Endpoint {
 pub enum EndpointState {
     /// It takes requests.
     Ready,
+    /// It takes requests, and fewer than others: its share still grows.
+    Starting,
     /// It is about to leave and takes no more requests; those that it has are finished.
     Draining,
     /// It does not answer as it should.
     Unhealthy,
+    /// Its requests failed: one tries it when it is time.
+    Ejected,
 }
 
 /// Who says something about an endpoint's state. The worst report counts.
@@ -45,7 +59,9 @@ impl Endpoint {
             address,
             in_flight: AtomicUsize::new(0),
             reports: Default::default(),
-            rest: Rest::default(),
+            ejection: Ejection::default(),
+            latency: Latency::default(),
+            starting: AtomicU64::new(0),
         }
     }
 
@@ -61,11 +77,27 @@ impl Endpoint {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Its state: the worst that a source reports.
+    /// Its state: the worst that a source reports, that its requests show, or that its start says.
     #[must_use]
     pub fn state(&self) -> EndpointState {
+        if self.ejection.is_on() {
+            return EndpointState::Ejected;
+        }
+        let start = match self.is_starting() {
+            true => EndpointState::Starting,
+            false => EndpointState::Ready,
+        };
+        self.worst_report().max(start)
+    }
+
+    fn worst_report(&self) -> EndpointState {
         let worst = self.reports.iter().map(|r| r.load(Ordering::Relaxed)).max();
         EndpointState::of(worst.unwrap_or_default())
+    }
+
+    /// Whether nobody reports anything against it, whatever its requests show.
+    pub(super) fn is_ready(&self) -> bool {
+        self.worst_report() <= EndpointState::Starting
     }
 
     /// What `source` last reported; ready before its first report.
@@ -77,7 +109,7 @@ impl Endpoint {
 
     /// Whether it could be tried if nothing were known of its health.
     pub(super) fn is_usable(&self) -> bool {
-        self.reported(Source::Control) == EndpointState::Ready
+        self.reported(Source::Control) <= EndpointState::Starting
     }
 
     pub(super) fn report(&self, source: Source, state: EndpointState) {
@@ -86,12 +118,50 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn rest(&self) -> &Rest {
-        &self.rest
+    pub(super) fn ejection(&self) -> &Ejection {
+        &self.ejection
     }
 
-    pub(super) fn enter(&self) {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn latency(&self) -> &Latency {
+        &self.latency
+    }
+
+    /// Its share grows from now on.
+    pub(super) fn start(&self, now: Timestamp) {
+        self.starting
+            .store(now.as_millis().max(1), Ordering::Relaxed);
+    }
+
+    pub(super) fn is_starting(&self) -> bool {
+        self.starting.load(Ordering::Relaxed) != 0
+    }
+
+    /// Its share of what it would have, above 0 and up to 1: it grows evenly over `slow_start`.
+    pub(super) fn share(&self, slow_start: Duration, now: Timestamp) -> f32 {
+        let since = self.starting.load(Ordering::Relaxed);
+        if since == 0 {
+            return 1.0;
+        }
+        let age = now.as_millis().saturating_sub(since) as f32 / 1000.0;
+        let share = age / slow_start.as_secs_f32();
+        // also for no time at all, where the quotient is no number
+        if share < 1.0 {
+            return share.max(LEAST_SHARE);
+        }
+        let settled =
+            self.starting
+                .compare_exchange(since, 0, Ordering::Relaxed, Ordering::Relaxed);
+        // it started once more meanwhile: the next look sees that
+        settled.map_or(LEAST_SHARE, |_| 1.0)
+    }
+
+    /// Counts one more request, unless it has `limit` of them.
+    pub(super) fn enter(&self, limit: usize) -> bool {
+        let has_room = self.in_flight.fetch_add(1, Ordering::Relaxed) < limit;
+        if !has_room {
+            self.leave();
+        }
+        has_room
     }
 
     pub(super) fn leave(&self) {
@@ -101,15 +171,23 @@ impl Endpoint {
 
 impl EndpointState {
     /// All states, for closed label sets.
-    pub const ALL: [Self; 3] = [Self::Ready, Self::Draining, Self::Unhealthy];
+    pub const ALL: [Self; 5] = [
+        Self::Ready,
+        Self::Starting,
+        Self::Draining,
+        Self::Unhealthy,
+        Self::Ejected,
+    ];
 
     /// The word in labels.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ready => "ready",
+            Self::Starting => "starting",
             Self::Draining => "draining",
             Self::Unhealthy => "unhealthy",
+            Self::Ejected => "ejected",
         }
     }
 

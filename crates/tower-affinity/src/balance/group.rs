@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use tower_affinity_core::Timestamp;
 
 use super::budget::Budget;
+use super::ejection::EjectionReason;
 use super::endpoint::{Endpoint, EndpointState};
 use super::open::Open;
 
@@ -29,6 +30,8 @@ pub(super) struct Load {
     /// Since when no endpoint is ready, in milliseconds; `READY` while one is.
     idle_since: AtomicU64,
     judged: AtomicBool,
+    /// By reason.
+    ejections: [AtomicU64; EjectionReason::ALL.len()],
 }
 
 const NO_LIMIT: usize = usize::MAX;
@@ -40,6 +43,18 @@ impl Group {
         self.load.idle_since().is_some() && self.is_usable()
     }
 
+    /// Whether an endpoint besides `this` takes its whole share.
+    pub(super) fn has_others(&self, this: &Endpoint) -> bool {
+        let mut others = self.endpoints.iter().filter(|e| !std::ptr::eq(&***e, this));
+        others.any(|other| other.state() == EndpointState::Ready)
+    }
+
+    /// Whether so many are ejected that one more would be above half.
+    pub(super) fn has_ejected_enough(&self) -> bool {
+        let ejected = self.endpoints.iter().filter(|e| e.ejection().is_on());
+        (ejected.count() + 1) * 2 > self.endpoints.len()
+    }
+
     /// Whether it has an endpoint that could be used if nothing were known of its health.
     pub(super) fn is_usable(&self) -> bool {
         self.endpoints.iter().any(|endpoint| endpoint.is_usable())
@@ -47,9 +62,8 @@ impl Group {
 
     /// Notes whether an endpoint is ready, after a list or a report has changed.
     pub(super) fn refresh(&self, now: Timestamp) {
-        let mut states = self.endpoints.iter().map(|endpoint| endpoint.state());
-        self.load
-            .refresh(states.any(|state| state == EndpointState::Ready), now);
+        let ready = self.endpoints.iter().any(|endpoint| endpoint.is_ready());
+        self.load.refresh(ready, now);
     }
 }
 
@@ -63,6 +77,7 @@ impl Load {
             reserve: AtomicU8::new(0),
             idle_since: AtomicU64::new(now.as_millis()),
             judged: AtomicBool::new(true),
+            ejections: Default::default(),
         }
     }
 
@@ -86,6 +101,10 @@ impl Load {
 
     pub(super) fn set_judged(&self, judged: bool) {
         self.judged.store(judged, Ordering::Relaxed);
+    }
+
+    pub(super) fn ejections(&self, reason: EjectionReason) -> Option<&AtomicU64> {
+        self.ejections.get(reason as usize)
     }
 
     pub(super) fn in_flight(&self) -> usize {

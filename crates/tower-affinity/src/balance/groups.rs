@@ -2,18 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{Clock, GroupId, GroupName, Readiness, Ready, Timestamp};
 
+use super::balancing::{Balancing, Choice};
+use super::ejection::EjectionReason;
 use super::endpoint::{Endpoint, EndpointState, Source};
 use super::error::Unserved;
 use super::group::{Group, Load};
 use super::lease::Lease;
 use super::open::OpenStream;
 use super::outcome::Outcome;
-use super::pick::pick;
+use super::pick::{Missing, panics, pick};
 use super::wanted::Wanted;
 use crate::clock::SystemClock;
 
@@ -28,6 +31,7 @@ struct Shared {
     table: ArcSwap<Table>,
     /// Held while lists or states change, so that no change is lost to another.
     changing: Mutex<()>,
+    balancing: ArcSwap<Balancing>,
     clock: Arc<dyn Clock>,
     start: Timestamp,
 }
@@ -51,6 +55,7 @@ impl Groups {
         Self(Arc::new(Shared {
             table: ArcSwap::default(),
             changing: Mutex::new(()),
+            balancing: ArcSwap::default(),
             start: clock.now(),
             clock: Arc::new(clock),
         }))
@@ -115,7 +120,11 @@ impl Groups {
         if let Some(group) = self.0.table.load().get(group) {
             let mut endpoints = group.endpoints.iter();
             if let Some(endpoint) = endpoints.find(|endpoint| endpoint.address() == address) {
+                let was_ready = endpoint.is_ready();
                 endpoint.report(source, state);
+                if !was_ready && endpoint.is_ready() {
+                    self.start(group, endpoint);
+                }
             }
             group.refresh(self.0.clock.now());
         }
@@ -131,9 +140,18 @@ impl Groups {
     #[must_use]
     pub fn endpoints(&self, group: &GroupName) -> Vec<Arc<Endpoint>> {
         let table = self.0.table.load();
-        table
+        let endpoints = table
             .get(group)
-            .map_or_else(Vec::new, |group| group.endpoints.clone())
+            .map_or_else(Vec::new, |group| group.endpoints.clone());
+        if endpoints.iter().any(|endpoint| endpoint.is_starting()) {
+            // a start that is over is seen by who looks, also without requests
+            let slow_start = self.0.balancing.load().slow_start;
+            let now = self.0.clock.now();
+            for endpoint in &endpoints {
+                endpoint.share(slow_start, now);
+            }
+        }
+        endpoints
     }
 
     /// How many requests `group` has: sent, and their body or tunnel has not ended.
@@ -185,44 +203,119 @@ impl Groups {
         Healthy(self.clone())
     }
 
+    /// How endpoints are chosen and left out from now on, in all groups. What is known of endpoints
+    /// stays.
+    pub fn balance(&self, balancing: Balancing) {
+        self.0.balancing.store(Arc::new(balancing));
+    }
+
+    /// How often an endpoint of `group` was ejected for `reason`; an ejection that is prolonged
+    /// counts once more.
+    #[must_use]
+    pub fn ejections(&self, group: &GroupName, reason: EjectionReason) -> u64 {
+        let table = self.0.table.load();
+        let count = table.get(group).and_then(|g| g.load.ejections(reason));
+        count.map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Whether what is known of the endpoints of `group` is ignored, because too few would be left.
+    #[must_use]
+    pub fn panics(&self, group: &GroupName) -> bool {
+        let table = self.0.table.load();
+        table.get(group).is_some_and(|group| {
+            panics(&group.endpoints, || are_checks_doubtful(&table))
+                || group.is_usable() && group.endpoints.iter().all(|e| e.ejection().is_on())
+        })
+    }
+
     /// What became of an attempt at the endpoint of `lease`: to be said once for each attempt that
     /// the endpoint, and not the client, has ended.
     pub(super) fn note(&self, lease: &Lease, outcome: Outcome) {
-        let address = lease.endpoint().address();
-        match outcome {
-            Outcome::Unreached => {
-                if let Some(rest) = lease.endpoint().rest().begin(self.0.clock.now()) {
-                    tracing::warn!(group = %lease.group(), %address, ?rest, "endpoint cannot be reached");
-                }
+        let balancing = self.0.balancing.load();
+        let endpoint = lease.endpoint();
+        let failed = outcome.is_failure();
+        if let Some(began) = lease.began() {
+            let now = self.0.clock.now();
+            let failed = failed || matches!(outcome, Outcome::Answered(s) if s.is_server_error());
+            endpoint.latency().observe(now.since(began), failed, now);
+        }
+        if !failed {
+            if endpoint.ejection().succeeds(lease.epoch()) {
+                let (group, address) = (lease.group(), endpoint.address());
+                tracing::info!(%group, %address, "ejected endpoint serves again");
+                self.returns(lease);
             }
-            Outcome::Answered(_) | Outcome::WrongGroup => {
-                if lease.endpoint().rest().end() {
-                    tracing::info!(group = %lease.group(), %address, "endpoint is reached again");
-                }
+        } else if lease.epoch() == endpoint.ejection().epoch() {
+            let reason = match outcome {
+                Outcome::Unreached => EjectionReason::Connect,
+                Outcome::WrongGroup => EjectionReason::WrongGroup,
+                _ => EjectionReason::Failures,
+            };
+            let fails = endpoint.ejection().fails(&balancing.ejection);
+            if fails || reason != EjectionReason::Failures {
+                self.eject(lease, reason, &balancing);
             }
-            Outcome::TimedOut | Outcome::BrokeOff => {}
+        }
+        lease.probed();
+    }
+
+    fn eject(&self, lease: &Lease, reason: EjectionReason, balancing: &Balancing) {
+        let _change = self.change();
+        let (endpoint, name) = (lease.endpoint(), lease.group());
+        let ejection = endpoint.ejection();
+        let table = self.0.table.load();
+        let Some(group) = table.get(name) else { return };
+        // a group that fails as a whole is not emptied: there, the failures are the application's
+        let spares = reason == EjectionReason::Failures && group.has_ejected_enough();
+        if spares && !ejection.is_on() {
+            return;
+        }
+        if let Some(span) = ejection.begin(&balancing.ejection, self.0.clock.now()) {
+            if let Some(count) = group.load.ejections(reason) {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+            let (address, reason) = (endpoint.address(), reason.as_str());
+            tracing::warn!(group = %name, %address, reason, ?span, "endpoint ejected");
+        }
+    }
+
+    /// An endpoint takes requests once more.
+    fn returns(&self, lease: &Lease) {
+        let table = self.0.table.load();
+        if let Some(group) = table.get(lease.group()) {
+            self.start(group, lease.endpoint());
+        }
+    }
+
+    fn start(&self, group: &Group, endpoint: &Endpoint) {
+        if !self.0.balancing.load().slow_start.is_zero() && group.has_others(endpoint) {
+            endpoint.start(self.0.clock.now());
         }
     }
 
     /// A place at an endpoint of the wanted group.
     pub(crate) fn acquire(&self, wanted: &Wanted<'_>) -> Result<Lease, Unserved> {
-        let Wanted { id, avoid, pinned } = *wanted;
-        let name = id.name();
+        let name = wanted.id.name();
         let table = self.0.table.load();
-        let endpoint = table.get(name).and_then(|group| {
-            let endpoint = pick(
-                &group.endpoints,
-                avoid,
-                || are_checks_doubtful(&table),
-                || self.0.clock.now(),
-            )?;
-            Some((group, endpoint))
-        });
-        let Some((group, endpoint)) = endpoint else {
+        let balancing = self.0.balancing.load();
+        let now = || self.0.clock.now();
+        let Some(group) = table.get(name) else {
             return Err(Unserved::NoReadyEndpoint(name.clone()));
         };
-        Lease::acquire(id, &group.load, endpoint, pinned)
-            .ok_or_else(|| Unserved::Capacity(name.clone()))
+        let doubtful = || are_checks_doubtful(&table);
+        let picked = pick(&group.endpoints, wanted.avoid, &balancing, doubtful, now);
+        let picked = picked.map_err(|missing| match missing {
+            Missing::Ready => Unserved::NoReadyEndpoint(name.clone()),
+            Missing::Room => Unserved::Capacity(name.clone()),
+        })?;
+        let began = (balancing.choice == Choice::PeakEwma).then(now);
+        let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
+        Lease::acquire(wanted, &group.load, &picked, limit, began).ok_or_else(|| {
+            if picked.probes {
+                picked.endpoint.ejection().probed();
+            }
+            Unserved::Capacity(name.clone())
+        })
     }
 
     /// Sets something that may come before the first list.
@@ -265,6 +358,17 @@ impl Groups {
             load: old.map_or_else(|| Arc::new(Load::new(now)), |old| Arc::clone(&old.load)),
         };
         group.refresh(now);
+        if let Some(old) = old {
+            let is_new = |e: &&Arc<Endpoint>| !old.endpoints.iter().any(|o| Arc::ptr_eq(o, e));
+            let stays = |e: &Arc<Endpoint>| old.endpoints.iter().any(|o| Arc::ptr_eq(o, e));
+            if group.endpoints.iter().any(stays) {
+                group
+                    .endpoints
+                    .iter()
+                    .filter(is_new)
+                    .for_each(|e| self.start(&group, e));
+            }
+        }
         table.insert(name.clone(), Arc::new(group));
         self.0.table.store(Arc::new(table));
     }

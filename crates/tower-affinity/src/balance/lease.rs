@@ -2,14 +2,17 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tower_affinity_core::{GroupId, GroupName};
+use tower_affinity_core::{GroupId, GroupName, Timestamp};
 
 use super::budget::Budget;
 use super::endpoint::Endpoint;
 use super::group::Load;
+use super::pick::Picked;
 use super::switch::Switch;
+use super::wanted::Wanted;
 
 /// A request's place at its endpoint: an extension of the request.
 ///
@@ -35,28 +38,55 @@ struct Held {
     /// Its place and switch among the open streams, once something has to be waited for.
     stream: OnceLock<(u64, Arc<Switch>)>,
     endpoint: Arc<Endpoint>,
+    /// When it was asked for, where that is measured.
+    began: Option<Timestamp>,
+    /// That of the endpoint's ejection then.
+    epoch: u32,
+    /// Whether it holds the right to try the ejected endpoint.
+    probes: AtomicBool,
     guards: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
 impl Lease {
-    /// A place, unless the group has no room for it.
+    /// A place, unless the group or the endpoint has no room for it.
     pub(super) fn acquire(
-        id: &GroupId,
+        wanted: &Wanted<'_>,
         load: &Arc<Load>,
-        endpoint: &Arc<Endpoint>,
-        pinned: bool,
+        picked: &Picked<'_>,
+        limit: usize,
+        began: Option<Timestamp>,
     ) -> Option<Self> {
-        if !load.enter(pinned) {
+        let endpoint = picked.endpoint;
+        if !load.enter(wanted.pinned) {
             return None;
         }
-        endpoint.enter();
+        if !endpoint.enter(limit) {
+            load.leave();
+            return None;
+        }
         Some(Self(Arc::new(Held {
-            id: id.clone(),
+            id: wanted.id.clone(),
             stream: OnceLock::new(),
             endpoint: Arc::clone(endpoint),
+            began,
+            epoch: endpoint.ejection().epoch(),
+            probes: AtomicBool::new(picked.probes),
             load: Arc::clone(load),
             guards: Mutex::new(Vec::new()),
         })))
+    }
+
+    pub(super) fn began(&self) -> Option<Timestamp> {
+        self.0.began
+    }
+
+    pub(super) fn epoch(&self) -> u32 {
+        self.0.epoch
+    }
+
+    /// The attempt is over: another request may try the endpoint.
+    pub(super) fn probed(&self) {
+        self.0.probed();
     }
 
     /// The endpoint.
@@ -99,8 +129,17 @@ impl Lease {
     }
 }
 
+impl Held {
+    fn probed(&self) {
+        if self.probes.load(Ordering::Relaxed) && self.probes.swap(false, Ordering::Relaxed) {
+            self.endpoint.ejection().probed();
+        }
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
+        self.probed();
         self.endpoint.leave();
         self.load.leave();
         if let Some((place, _)) = self.stream.get() {

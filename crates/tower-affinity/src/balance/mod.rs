@@ -16,8 +16,11 @@
 //! endpoint.
 //!
 //! An endpoint that could not be reached (the leaf says
-//! [`UpstreamFault::Connect`](crate::respond::UpstreamFault)) rests for a second, longer after each
-//! further failure, while its group has others.
+//! [`UpstreamFault::Connect`](crate::respond::UpstreamFault)), that serves another group, or that
+//! failed five times in a row (it timed out, broke off, or answered 502, 503 or 504) is *ejected*:
+//! for a second, longer after each further failure. Then one request tries it. Failures alone never
+//! eject more than half of a group, and where all of a group are ejected all are tried.
+//! [`Balancing`] sets all of this, and limits, slow starts and the choice by latency.
 //!
 //! # Further attempts
 //!
@@ -91,10 +94,12 @@
 //! ```
 
 mod attempt;
+mod balancing;
 mod body;
 mod budget;
 mod connect;
 mod cut;
+mod ejection;
 mod endpoint;
 mod error;
 mod further;
@@ -102,12 +107,12 @@ mod future;
 mod group;
 mod groups;
 mod kept;
+mod latency;
 mod lease;
 mod open;
 mod outcome;
 mod pick;
 mod replay;
-mod rest;
 mod retries;
 mod retry;
 mod service;
@@ -116,9 +121,11 @@ mod switch;
 mod tests;
 mod wanted;
 
+pub use self::balancing::{Balancing, Choice, EjectionPolicy};
 pub use self::body::BalanceBody;
 pub use self::connect::Connect;
 pub use self::cut::{Cut, StreamCut};
+pub use self::ejection::EjectionReason;
 pub use self::endpoint::{Endpoint, EndpointState, Source};
 pub use self::error::{Error, Unserved};
 pub use self::future::ResponseFuture;

@@ -21,6 +21,20 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// Whether it counts as a failure of the endpoint. A plain 500 does not: it is the
+    /// application's, and most often that of the request.
+    pub(super) fn is_failure(self) -> bool {
+        match self {
+            Self::Answered(status) => matches!(
+                status,
+                StatusCode::BAD_GATEWAY
+                    | StatusCode::SERVICE_UNAVAILABLE
+                    | StatusCode::GATEWAY_TIMEOUT
+            ),
+            Self::Unreached | Self::TimedOut | Self::BrokeOff | Self::WrongGroup => true,
+        }
+    }
+
     /// What `error` of the leaf says of the endpoint; `None` if it was not the endpoint's fault.
     pub(crate) fn of(error: &BoxError) -> Option<Self> {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**error);

@@ -1,59 +1,116 @@
-//! Picks an endpoint of a group: the power of two choices on requests in flight.
+//! Picks an endpoint of a group: the power of two choices.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tower_affinity_core::Timestamp;
 
-use super::endpoint::{Endpoint, EndpointState};
+use super::balancing::{Balancing, Choice};
+use super::endpoint::Endpoint;
 
-/// The less busy one of two that are drawn from the ready endpoints; `None` if none can be used.
+/// An endpoint that was picked.
+#[derive(Debug)]
+pub(super) struct Picked<'a> {
+    pub(super) endpoint: &'a Arc<Endpoint>,
+    /// Whether this request tries an ejected endpoint: it holds the right to.
+    pub(super) probes: bool,
+}
+
+/// Why no endpoint was picked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// None can be used.
+    Ready,
+    /// Those that can be used have as many requests as they may.
+    Room,
+}
+
+/// The better one of two that are drawn from the endpoints that can be used.
 ///
 /// Below half healthy, health is ignored. If none is healthy, `doubtful` says whether to ignore
-/// that as well. Of those that are left, one that could not be reached last rests while there are
-/// others, and those to `avoid` are left out while there are others.
+/// that as well. Of those that are left, in this order: an ejected one that is due to be tried;
+/// those that are neither ejected nor to `avoid`; those to `avoid`; with all ejected, all. `now` is
+/// asked only if it matters.
 pub(super) fn pick<'a>(
     endpoints: &'a [Arc<Endpoint>],
     avoid: &[SocketAddr],
+    balancing: &Balancing,
     doubtful: impl FnOnce() -> bool,
     now: impl FnOnce() -> Timestamp,
-) -> Option<&'a Arc<Endpoint>> {
-    let ready = endpoints.iter().filter(|e| is_ready(e)).count();
-    let usable = endpoints.iter().filter(|e| e.is_usable()).count();
-    let panics = ready * 2 < usable && (ready > 0 || doubtful());
-    let may = |endpoint: &Endpoint| {
-        if panics {
-            endpoint.is_usable()
-        } else {
-            is_ready(endpoint)
-        }
+) -> Result<Picked<'a>, Missing> {
+    let panics = panics(endpoints, doubtful);
+    let usable = |endpoint: &Endpoint| match panics {
+        true => endpoint.is_usable(),
+        false => endpoint.is_ready(),
     };
-    if !avoid.is_empty() || endpoints.iter().any(|endpoint| endpoint.rest().may_be_on()) {
-        let now = now();
-        let fresh = |endpoint: &Endpoint| !avoid.contains(&endpoint.address());
-        let rested =
-            |endpoint: &Endpoint| may(endpoint) && fresh(endpoint) && !endpoint.rest().is_on(now);
-        let count = endpoints.iter().filter(|e| rested(e)).count();
-        if count > 0 {
-            return less_busy(count, || endpoints.iter().filter(|e| rested(e)));
+    let is_timed = balancing.choice == Choice::PeakEwma
+        || endpoints
+            .iter()
+            .any(|e| e.is_starting() || e.ejection().is_on());
+    let now = if is_timed {
+        now()
+    } else {
+        Timestamp::default()
+    };
+    let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
+    let has_room = |endpoint: &Endpoint| endpoint.in_flight() < limit;
+    // where all are ejected all are tried
+    let has_others = || endpoints.iter().any(|e| usable(e) && !e.ejection().is_on());
+    if is_timed && avoid.is_empty() && has_others() {
+        let mut ejected = endpoints.iter().filter(|e| usable(e) && has_room(e));
+        if let Some(endpoint) = ejected.find(|e| e.ejection().probe(now)) {
+            return Ok(Picked {
+                endpoint,
+                probes: true,
+            });
         }
     }
-    if !avoid.is_empty() {
-        let fresh = |endpoint: &Endpoint| may(endpoint) && !avoid.contains(&endpoint.address());
-        let count = endpoints.iter().filter(|e| fresh(e)).count();
+    let mut missing = Missing::Ready;
+    for (avoids, ejects) in [(true, true), (false, true), (true, false), (false, false)] {
+        if avoids && avoid.is_empty() {
+            continue;
+        }
+        let may = |endpoint: &Endpoint| {
+            usable(endpoint)
+                && !(ejects && endpoint.ejection().is_on())
+                && !(avoids && avoid.contains(&endpoint.address()))
+        };
+        let (mut count, mut roomy) = (0, 0);
+        for endpoint in endpoints.iter().filter(|e| may(e)) {
+            count += 1;
+            roomy += usize::from(has_room(endpoint));
+        }
+        let candidates = || endpoints.iter().filter(|e| may(e) && has_room(e));
+        if let Some(endpoint) = better_of_two(roomy, candidates, balancing, now) {
+            return Ok(Picked {
+                endpoint,
+                probes: false,
+            });
+        }
         if count > 0 {
-            return less_busy(count, || endpoints.iter().filter(|e| fresh(e)));
+            missing = Missing::Room;
+            // full endpoints are no reason to ask one that fails
+            if !avoids {
+                break;
+            }
         }
     }
-    let count = if panics { usable } else { ready };
-    less_busy(count, || endpoints.iter().filter(|e| may(e)))
+    Err(missing)
 }
 
-fn is_ready(endpoint: &Endpoint) -> bool {
-    endpoint.state() == EndpointState::Ready
+/// Whether the health of the endpoints is ignored.
+pub(super) fn panics(endpoints: &[Arc<Endpoint>], doubtful: impl FnOnce() -> bool) -> bool {
+    let ready = endpoints.iter().filter(|e| e.is_ready()).count();
+    let usable = endpoints.iter().filter(|e| e.is_usable()).count();
+    ready * 2 < usable && (ready > 0 || doubtful())
 }
 
-fn less_busy<'a, I>(count: usize, candidates: impl Fn() -> I) -> Option<&'a Arc<Endpoint>>
+fn better_of_two<'a, I>(
+    count: usize,
+    candidates: impl Fn() -> I,
+    balancing: &Balancing,
+    now: Timestamp,
+) -> Option<&'a Arc<Endpoint>>
 where
     I: Iterator<Item = &'a Arc<Endpoint>>,
 {
@@ -69,7 +126,22 @@ where
     }
     let second = fastrand::usize(..count - 1);
     let other = nth(second + usize::from(second >= first))?;
-    Some(if other.in_flight() < one.in_flight() {
+    let shares = [one, other].map(|e| e.share(balancing.slow_start, now));
+    // one that starts comes into question in its share of draws only, so that an idle group does
+    // not give it more
+    match shares.map(|share| share >= 1.0 || fastrand::f32() < share) {
+        [true, false] => return Some(one),
+        [false, true] => return Some(other),
+        [true, true] | [false, false] => {}
+    }
+    let cost = |endpoint: &Endpoint, share: f32| match balancing.choice {
+        Choice::LeastInFlight => endpoint.in_flight() as f32 / share,
+        Choice::PeakEwma => {
+            (endpoint.in_flight() as f32 + 1.0) * endpoint.latency().load(now) / share
+        }
+    };
+    let [one_share, other_share] = shares;
+    Some(if cost(other, other_share) < cost(one, one_share) {
         other
     } else {
         one

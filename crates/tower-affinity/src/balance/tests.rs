@@ -14,6 +14,7 @@ mod replay;
 mod retries;
 mod script;
 mod serve;
+mod states;
 
 use std::net::SocketAddr;
 

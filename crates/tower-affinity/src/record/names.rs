@@ -28,7 +28,11 @@ pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
 
 pub(super) const OVERRIDES_REJECTED: &str = "affinity_overrides_rejected_total";
 
-const COUNTERS: [(&str, &str); 16] = [
+pub(super) const EJECTIONS: &str = "affinity_ejections_total";
+pub(super) const PANIC: &str = "affinity_group_panic";
+
+const COUNTERS: [(&str, &str); 17] = [
+    (EJECTIONS, "Ejections of endpoints whose requests failed"),
     (OVERRIDES_REJECTED, "Overrides that were ignored, by cause"),
     (CONFIRMED, "Sessions that returned their pin"),
     (
@@ -74,7 +78,11 @@ const COUNTERS: [(&str, &str); 16] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 7] = [
+const GAUGES: [(&str, &str); 8] = [
+    (
+        PANIC,
+        "1 while what is known of the group's endpoints is ignored, because too few would be left",
+    ),
     (
         LIVE,
         "Sessions that returned their pin within the idle lifetime, to 5 %",
@@ -112,7 +120,7 @@ mod tests {
     use tower_affinity_core::{Cause, Cohort, Kind, State};
 
     use super::{COUNTERS, DURATION, GAUGES};
-    use crate::balance::EndpointState;
+    use crate::balance::{EjectionReason, EndpointState};
     use crate::record::RetryOutcome;
     use crate::record::series::CodeClass;
 
@@ -134,6 +142,8 @@ mod tests {
         let cohorts = Cohort::ALL.iter().map(|cohort| cohort.as_str());
         let classes = CodeClass::ALL.iter().map(|class| class.as_str());
         let endpoints = EndpointState::ALL.iter().map(|state| state.as_str());
+        let reasons = EjectionReason::ALL.iter().map(|reason| reason.as_str());
+        let endpoints = endpoints.chain(reasons);
         let retries = RetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
         let values = causes
             .chain(retries)

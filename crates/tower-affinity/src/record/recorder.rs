@@ -21,7 +21,7 @@ use super::running::Running;
 use super::series::{CodeClass, Labels, Series};
 use super::source::{Kept, Source};
 use crate::Affinity;
-use crate::balance::{EndpointState, Groups};
+use crate::balance::{EjectionReason, EndpointState, Groups};
 
 /// What counts requests and pins: a cheap handle that all layers of a stack share.
 ///
@@ -109,7 +109,8 @@ impl Recorder {
         self.0.groups.store(Arc::new(kept.cloned().collect()));
     }
 
-    /// Shows how many endpoints of each group are in which state: to be called when lists or
+    /// Shows how many endpoints of each group are in which state, how often one was ejected, and
+    /// whether that is ignored: to be called when lists or
     /// states have changed, or before each scrape.
     pub fn endpoints(&self, groups: &Groups) {
         let mut shown = self.changing();
@@ -121,6 +122,16 @@ impl Recorder {
                 let state = Label::from_static_parts("state", state.as_str());
                 let labels = vec![group_label(group), state];
                 self.0.source.set(names::ENDPOINTS, labels, count as f64);
+            }
+            let panics = f64::from(u8::from(groups.panics(group)));
+            let source = &self.0.source;
+            source.set(names::PANIC, vec![group_label(group)], panics);
+            for reason in EjectionReason::ALL {
+                let count = groups.ejections(group, reason);
+                if count > 0 {
+                    let reason = Label::from_static_parts("reason", reason.as_str());
+                    source.counted(names::EJECTIONS, vec![group_label(group), reason], count);
+                }
             }
         }
     }

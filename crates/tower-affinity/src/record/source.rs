@@ -50,6 +50,12 @@ impl Source {
         self.with(|recorder, _| recorder.register_gauge(&key, &METADATA).set(value));
     }
 
+    /// A counter that is counted elsewhere, where it is read when it is shown.
+    pub(super) fn counted(&self, name: &'static str, labels: Vec<Label>, value: u64) {
+        let key = Key::from_parts(name, labels);
+        self.with(|recorder, _| recorder.register_counter(&key, &METADATA).absolute(value));
+    }
+
     /// A counter that counts rarely enough to be looked up each time.
     pub(super) fn count(&self, name: &'static str, labels: Vec<Label>, by: u64) {
         let key = Key::from_parts(name, labels);

@@ -11,8 +11,8 @@ use tower_affinity_testing::{HandClock, START, id, name};
 
 use super::super::endpoint::{Endpoint, EndpointState, Source};
 use super::super::outcome::Outcome;
-use super::super::pick::pick;
-use super::super::{Groups, Lease, Unserved, Wanted};
+use super::super::pick::{Picked, pick};
+use super::super::{Balancing, Groups, Lease, Unserved, Wanted};
 use super::{acquire, address, draining, groups, healthy, unhealthy};
 
 #[test]
@@ -232,15 +232,16 @@ proptest! {
         }
         let usable = endpoints.iter().filter(|e| e.is_usable()).count();
         let ready = endpoints.iter().filter(|e| e.state() == EndpointState::Ready).count();
-        match pick(&endpoints, &[], || doubtful, || panic!("nothing rests")) {
-            Some(picked) => {
+        let never = || panic!("nothing is ejected");
+        match pick(&endpoints, &[], &Balancing::default(), || doubtful, never) {
+            Ok(Picked { endpoint: picked, .. }) => {
                 prop_assert!(picked.is_usable(), "a draining one was picked");
                 if ready * 2 >= usable {
                     prop_assert_eq!(picked.state(), EndpointState::Ready);
                 }
                 prop_assert!(ready > 0 || doubtful);
             }
-            None => prop_assert!(ready == 0 && (usable == 0 || !doubtful)),
+            Err(_) => prop_assert!(ready == 0 && (usable == 0 || !doubtful)),
         }
     }
 }
