@@ -23,6 +23,7 @@ pub mod jar;
 pub mod load;
 pub mod raw;
 pub mod steady;
+pub mod tls;
 
 // The gateway itself, and its operator.
 pub mod admin;

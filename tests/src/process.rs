@@ -70,6 +70,7 @@ pub async fn run_within<S: AsRef<std::ffi::OsStr>>(
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    url: String,
     address: SocketAddr,
     admin: Admin,
     revision: u64,
@@ -114,18 +115,20 @@ impl Process {
                 .map(str::to_owned)
         })
         .await;
-        // ready http://ADDRESS admin http://ADDRESS revision N
+        // ready http[s]://ADDRESS admin http://ADDRESS revision N
         let words: Vec<_> = line.split(' ').collect();
         let ["ready", address, "admin", admin, "revision", revision] = words[..] else {
             panic!("no ready line: {line:?}");
         };
         let at = |url: &str| {
-            let address = url.strip_prefix("http://").and_then(|at| at.parse().ok());
+            let place = url.split_once("://").filter(|at| at.0.starts_with("http"));
+            let address = place.and_then(|at| at.1.parse().ok());
             address.unwrap_or_else(|| panic!("no address in {line:?}"))
         };
         let token = file.with_file_name("admin.token");
         Self {
             child,
+            url: address.to_owned(),
             address: at(address),
             admin: Admin::new(at(admin), &token),
             revision: revision.parse().expect("a revision is a number"),
@@ -137,6 +140,12 @@ impl Process {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where clients are served, as its ready line says.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Its admin side.

@@ -28,7 +28,9 @@ mod bodies;
 mod cuts;
 mod ending;
 mod http2;
+mod proxies;
 mod sockets;
+mod tls;
 
 // What is counted.
 mod counts;

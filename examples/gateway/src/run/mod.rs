@@ -52,6 +52,10 @@ impl Run {
 
     async fn serve(self, settings: Settings) -> Result<(), Failure> {
         let mut signals = Signals::listen()?;
+        let scheme = match &settings.listen.tls {
+            Some(_) => "https",
+            None => "http",
+        };
         let mut gateway = tokio::select! {
             started = Gateway::start(settings) => started?,
             // it may wait for ever for the state that it shares
@@ -61,9 +65,10 @@ impl Run {
             }
         };
         let revision = gateway.control().rollouts().current().revision().0;
-        let (address, admin) = (gateway.address(), gateway.admin());
+        let address = format!("{scheme}://{}", gateway.address());
+        let admin = gateway.admin();
         gateway.watch(self.config);
-        say(&ready(self.json, address, admin, revision))?;
+        say(&ready(self.json, &address, admin, revision))?;
         let signal = signals.next().await;
         tracing::info!(
             signal,
@@ -77,8 +82,8 @@ impl Run {
     }
 }
 
-fn ready(as_json: bool, address: SocketAddr, admin: SocketAddr, revision: u64) -> String {
-    let (address, admin) = (format!("http://{address}"), format!("http://{admin}"));
+fn ready(as_json: bool, address: &str, admin: SocketAddr, revision: u64) -> String {
+    let admin = format!("http://{admin}");
     if as_json {
         return json!({ "address": address, "admin": admin, "revision": revision }).to_string();
     }
@@ -124,14 +129,14 @@ mod tests {
 
     #[test]
     fn the_ready_line_names_both_addresses_and_the_revision() {
-        let (address, admin) = (([127, 0, 0, 1], 8080).into(), ([127, 0, 0, 1], 9090).into());
+        let (address, admin) = ("https://127.0.0.1:8080", ([127, 0, 0, 1], 9090).into());
         assert_eq!(
             ready(false, address, admin, 42),
-            "ready http://127.0.0.1:8080 admin http://127.0.0.1:9090 revision 42"
+            "ready https://127.0.0.1:8080 admin http://127.0.0.1:9090 revision 42"
         );
         assert_eq!(
             ready(true, address, admin, 42),
-            r#"{"address":"http://127.0.0.1:8080","admin":"http://127.0.0.1:9090","revision":42}"#
+            r#"{"address":"https://127.0.0.1:8080","admin":"http://127.0.0.1:9090","revision":42}"#
         );
     }
 
