@@ -60,7 +60,7 @@ pub use self::gateway_layer::{GatewayLayer, GatewayService};
 pub use self::identity::GroupIdentityLayer;
 pub use self::keyring::{Keyring, KeyringError};
 pub use self::peer::{ClientAddr, PeerAddr};
-pub use self::problem::{OwnAnswer, Problem};
+pub use self::problem::{OwnAnswer, Problem, is_grpc, speak_grpc};
 pub use self::record::GroupMetricsLayer;
 pub use self::respond::RespondLayer;
 pub use self::rollouts::{Reaching, RolloutSource, Rollouts};

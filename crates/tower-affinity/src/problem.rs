@@ -4,6 +4,12 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
+mod grpc;
+
+use self::grpc::Told;
+pub(crate) use self::grpc::status_class;
+pub use self::grpc::{is_grpc, speak_grpc};
+
 /// Marks a response that we made: no pin is written on it. A response extension.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnAnswer;
@@ -146,7 +152,12 @@ impl Problem {
         ) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        response.extensions_mut().insert(OwnAnswer);
+        let extensions = response.extensions_mut();
+        extensions.insert(OwnAnswer);
+        extensions.insert(Told {
+            problem: self,
+            detail,
+        });
         response
     }
 }

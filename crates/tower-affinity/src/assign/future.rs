@@ -15,6 +15,7 @@ use super::service::serve;
 use super::settle::Settle;
 use super::state::State;
 use crate::Affinity;
+use crate::problem::speak_grpc;
 use crate::rollouts::Waiting;
 
 pin_project! {
@@ -53,25 +54,34 @@ pin_project! {
     #[project = AnswerProj]
     #[derive(Debug)]
     pub(super) enum Answer<F, R> {
-        Inner { #[pin] inner: F, affinity: Affinity, settle: Settle, state: Arc<State> },
-        Refused { response: Option<Response<R>>, affinity: Affinity },
+        Inner { #[pin] inner: F, affinity: Affinity, settle: Settle, state: Arc<State>, grpc: bool },
+        Refused { response: Option<Response<R>>, affinity: Affinity, grpc: bool },
     }
 }
 
 impl<F, R> Answer<F, R> {
-    pub(super) fn inner(inner: F, affinity: Affinity, settle: Settle, state: Arc<State>) -> Self {
+    /// `grpc`: whether the client reads gRPC's statuses instead of HTTP's.
+    pub(super) fn inner(
+        inner: F,
+        affinity: Affinity,
+        settle: Settle,
+        state: Arc<State>,
+        grpc: bool,
+    ) -> Self {
         Self::Inner {
             inner,
             affinity,
             settle,
             state,
+            grpc,
         }
     }
 
-    pub(super) fn refused(response: Response<R>, affinity: Affinity) -> Self {
+    pub(super) fn refused(response: Response<R>, affinity: Affinity, grpc: bool) -> Self {
         Self::Refused {
             response: Some(response),
             affinity,
+            grpc,
         }
     }
 }
@@ -148,30 +158,39 @@ where
 impl<F, R, E> Future for Answer<F, R>
 where
     F: Future<Output = Result<Response<R>, E>>,
+    R: From<Bytes>,
 {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (mut response, affinity) = match self.project() {
+        let (mut response, affinity, grpc) = match self.project() {
             AnswerProj::Inner {
                 inner,
                 affinity,
                 settle,
                 state,
+                grpc,
             } => {
                 let mut response = ready!(inner.poll(cx))?;
                 settle.settle(state, affinity.decision(), &mut response);
-                (response, affinity)
+                (response, affinity, *grpc)
             }
-            AnswerProj::Refused { response, affinity } => {
+            AnswerProj::Refused {
+                response,
+                affinity,
+                grpc,
+            } => {
                 #[expect(
                     clippy::expect_used,
                     reason = "a future is not polled after it is ready"
                 )]
                 let response = response.take().expect("polled after it was ready");
-                (response, affinity)
+                (response, affinity, *grpc)
             }
         };
+        if grpc {
+            speak_grpc(&mut response);
+        }
         response.extensions_mut().insert(affinity.clone());
         Poll::Ready(Ok(response))
     }

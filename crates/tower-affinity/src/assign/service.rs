@@ -16,6 +16,7 @@ use super::refuse::{refusal, visited};
 use super::settle::Settle;
 use super::state::State;
 use crate::Affinity;
+use crate::problem::is_grpc;
 use crate::wire::Presented;
 
 /// Decides which group serves a request; see the [module](super).
@@ -57,7 +58,9 @@ where
             };
             let response = visited(visit);
             self.state.recorder.refused(&decision, response.status());
-            return ResponseFuture::answered(Answer::refused(response, Affinity::new(decision)));
+            let affinity = Affinity::new(decision);
+            let grpc = is_grpc(request.headers());
+            return ResponseFuture::answered(Answer::refused(response, affinity, grpc));
         }
         let question = Question::new(&self.state, presented);
         match question.ask(&self.state, Newer::Unasked) {
@@ -100,7 +103,8 @@ where
     if decision.kind == Kind::Refused {
         let response = refusal(&decision, &settle);
         state.recorder.refused(&decision, response.status());
-        return Answer::refused(response, Affinity::new(decision));
+        let grpc = is_grpc(request.headers());
+        return Answer::refused(response, Affinity::new(decision), grpc);
     }
     if matches!(
         decision.kind,
@@ -110,7 +114,14 @@ where
     }
     let affinity = Affinity::new(decision);
     request.extensions_mut().insert(affinity.clone());
-    Answer::inner(inner.call(request), affinity, settle, Arc::clone(state))
+    let grpc = is_grpc(request.headers());
+    Answer::inner(
+        inner.call(request),
+        affinity,
+        settle,
+        Arc::clone(state),
+        grpc,
+    )
 }
 
 /// The answer of a session's first request on a commit is whole and of that commit: no part of one

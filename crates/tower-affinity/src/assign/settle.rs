@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use tower_affinity_core::{Answer, Decision, Lifetimes, Rollout, Settled, Timestamp, settle};
 
 use super::state::State;
+use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
 use crate::signal::said;
 use crate::wire::{Scope, WriteBack};
@@ -66,7 +67,7 @@ impl Settle {
             at: self.at,
             lifetimes: scope.map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes),
             said,
-            streams: response.status() == StatusCode::SWITCHING_PROTOCOLS
+            streams: is_tunnel(response)
                 || is_event_stream(response.headers())
                 || scope.is_some_and(|scope| scope.is_streaming()),
         };

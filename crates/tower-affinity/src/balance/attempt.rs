@@ -10,6 +10,7 @@ use super::further::Further;
 use super::groups::Groups;
 use super::lease::Lease;
 use super::outcome::Outcome;
+use super::tunnelled::is_tunnel;
 use crate::BoxError;
 use crate::problem::MISDIRECTED;
 use crate::record::{Recorder, RetryOutcome};
@@ -81,7 +82,7 @@ impl Attempt {
         if let Some(further) = self.further {
             further.end(RetryOutcome::Success);
         }
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        if is_tunnel(&response) {
             // the body ends at once, so what lasts as long as the tunnel hangs on the lease
             response.extensions_mut().insert(self.lease.clone());
         }

@@ -119,6 +119,7 @@ mod service;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod tunnelled;
 mod wanted;
 
 pub use self::balancing::{Balancing, Choice, EjectionPolicy};
@@ -136,5 +137,7 @@ pub use self::replay::{ReplayBody, Superseded};
 pub use self::retries::Retries;
 pub use self::retry::Again;
 pub use self::service::GroupBalance;
+pub use self::tunnelled::Tunnelled;
+pub(crate) use self::tunnelled::is_tunnel;
 #[cfg(test)]
 pub(crate) use self::wanted::Wanted;

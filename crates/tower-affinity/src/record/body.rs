@@ -68,6 +68,9 @@ where
         let frame = ready!(this.inner.as_mut().poll_frame(cx));
         let ended = match &frame {
             Some(Ok(frame)) => {
+                if let Some(class) = frame.trailers_ref().and_then(CodeClass::of_grpc) {
+                    *this.class = class;
+                }
                 let len = frame.data_ref().map_or(0, |data| data.remaining() as u64);
                 *this.left = this.left.map(|left| left.saturating_sub(len));
                 if let (Some(0), Some(running)) = (*this.left, this.running.as_mut()) {

@@ -69,7 +69,8 @@ where
         {
             recorder.settled(affinity.decision());
         }
-        let class = CodeClass::of(response.status());
+        let class = CodeClass::of_grpc(response.headers())
+            .unwrap_or_else(|| CodeClass::of(response.status()));
         let tunnel = response.extensions_mut().remove::<Lease>();
         let running = match (running, tunnel) {
             (Some(mut running), Some(lease)) => {

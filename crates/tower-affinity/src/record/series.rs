@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use metrics::{Counter, Gauge, Histogram, Key, Label};
 use tower_affinity_core::{Cause, Cohort, Decision, Kind, SessionId, Sketch, Timestamp};
 
@@ -15,6 +15,7 @@ use super::retry::RetryOutcome;
 use super::source::{Kept, Source};
 use crate::BoxError;
 use crate::balance::StreamCut;
+use crate::problem::status_class;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,12 @@ impl CodeClass {
             400..500 => Self::ClientError,
             500.. => Self::ServerError,
         }
+    }
+
+    /// That of gRPC's own status, if `fields`, a head or trailers, hold one.
+    pub(super) fn of_grpc(fields: &HeaderMap) -> Option<Self> {
+        let class = status_class(fields)?;
+        StatusCode::from_u16(class).ok().map(Self::of)
     }
 
     /// That of a body that broke.
