@@ -9,15 +9,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Empty;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
+use tower::ServiceExt;
 use tower_affinity::balance::{Endpoint, EndpointState, Groups, Source};
 use tower_affinity::core::GroupName;
 
-use crate::config::{Health, Upstream};
+use crate::config::{self, Health};
+use crate::serve::Tunnels;
+use crate::upstream::{EndpointService, Upstream, UpstreamOptions};
 
 /// The most checks under way at once, so that a round of many endpoints opens few sockets.
 const AT_ONCE: usize = 64;
@@ -31,7 +31,14 @@ pub(crate) struct Checks {
 
 impl Checks {
     /// Begins to check; without settings every endpoint is taken as healthy.
-    pub(crate) fn begin(groups: Groups, upstream: &Upstream) -> Self {
+    /// They are spoken to as `options` say.
+    pub(crate) fn begin(
+        groups: Groups,
+        upstream: &config::Upstream,
+        options: &UpstreamOptions,
+    ) -> Self {
+        // each check of HTTP/1.1 opens a connection, so that it tells whether one can be opened
+        let options = options.clone().pool_max_idle(0).unwatched();
         let checked = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&checked);
         let health = upstream.health.clone();
@@ -44,6 +51,7 @@ impl Checks {
                         groups,
                         limit,
                         health,
+                        upstream: Upstream::new(options, Tunnels::new()),
                         runs: HashMap::new(),
                     }
                     .run(&done)
@@ -77,6 +85,7 @@ impl Drop for Checks {
 struct Checker {
     groups: Groups,
     health: Health,
+    upstream: Upstream<Empty<Bytes>>,
     limit: Duration,
     /// How many equal answers in a row each endpoint has given.
     runs: HashMap<(GroupName, SocketAddr), Run>,
@@ -90,19 +99,16 @@ struct Run {
 
 impl Checker {
     async fn run(mut self, done: &AtomicBool) {
-        let client = Client::builder(TokioExecutor::new())
-            .pool_max_idle_per_host(0)
-            .build(HttpConnector::new());
         let mut ticks = interval(self.health.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            self.round(&client).await;
+            self.round().await;
             done.store(true, Ordering::Release);
         }
     }
 
-    async fn round(&mut self, client: &Client<HttpConnector, Empty<Bytes>>) {
+    async fn round(&mut self) {
         let mut asked: JoinSet<(GroupName, Arc<Endpoint>, bool)> = JoinSet::new();
         let all = all(&self.groups);
         self.runs.retain(|(group, address), _| {
@@ -115,9 +121,13 @@ impl Checker {
             {
                 self.settle(answer);
             }
-            let (client, path, limit) = (client.clone(), self.health.path.clone(), self.limit);
+            let leaf = self
+                .upstream
+                .endpoint(endpoint.address())
+                .group(group.clone());
+            let (path, limit) = (self.health.path.clone(), self.limit);
             asked.spawn(async move {
-                let healthy = ask(&client, endpoint.address(), &path, limit).await;
+                let healthy = ask(leaf, endpoint.address(), &path, limit).await;
                 (group, endpoint, healthy)
             });
         }
@@ -177,7 +187,7 @@ fn all(groups: &Groups) -> Vec<(GroupName, Arc<Endpoint>)> {
 }
 
 async fn ask(
-    client: &Client<HttpConnector, Empty<Bytes>>,
+    leaf: EndpointService<Empty<Bytes>>,
     address: SocketAddr,
     path: &str,
     limit: Duration,
@@ -187,5 +197,5 @@ async fn ask(
         .uri(format!("http://{address}{path}"))
         .body(Empty::new());
     let Ok(request) = request else { return false };
-    matches!(timeout(limit, client.request(request)).await, Ok(Ok(r)) if r.status().is_success())
+    matches!(timeout(limit, leaf.oneshot(request)).await, Ok(Ok(r)) if r.status().is_success())
 }

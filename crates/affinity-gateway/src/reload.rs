@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thiserror::Error;
+use tower_affinity::core::GroupName;
 
 use crate::causes::with_causes;
-use crate::config::{ConfigError, Settings, TlsSettings};
+use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
 use crate::control::{Changed, Control, ControlError};
 use crate::health::Checks;
 use crate::metrics::Metrics;
@@ -14,7 +15,7 @@ use crate::serve::{Transports, Tunnels};
 use crate::stack::{Sent, StackError, Swap, build};
 use crate::start_error::StartError;
 use crate::transport::{Doorstep, TransportError};
-use crate::upstream::{Upstream, UpstreamOptions};
+use crate::upstream::{EndpointProtocol, Upstream, UpstreamOptions};
 
 /// An edited configuration of which nothing was applied.
 #[derive(Debug, Error)]
@@ -69,8 +70,9 @@ impl Running {
             control.clock(),
         )?;
         let tunnels = Tunnels::new();
-        let upstream = upstream(&settings, &tunnels);
-        let checks = Checks::begin(control.groups().clone(), &settings.upstream);
+        let options = options(&settings, &metrics)?;
+        let checks = Checks::begin(control.groups().clone(), &settings.upstream, &options);
+        let upstream = Upstream::new(options, tunnels.clone());
         let stack = build(&settings, &control, upstream.clone(), metrics.recorder())?;
         Ok(Self {
             control,
@@ -147,10 +149,14 @@ impl Running {
         if let Some(key) = needs_restart(&live.settings, &settings) {
             return Err(ReloadError::NeedsRestart(key));
         }
-        let redial = live.settings.upstream != settings.upstream
+        let recheck = live.settings.upstream != settings.upstream
+            || protocols(&live.settings).ne(protocols(&settings));
+        let redial = recheck
+            || live.settings.scopes != settings.scopes
             || live.settings.listen.trusted_proxies != settings.listen.trusted_proxies;
+        let options = options(&settings, &self.metrics)?;
         let upstream = if redial {
-            upstream(&settings, &self.tunnels)
+            Upstream::new(options.clone(), self.tunnels.clone())
         } else {
             live.upstream.clone()
         };
@@ -166,8 +172,9 @@ impl Running {
             self.doorstep.take(&settings.listen, transport);
         }
         self.swap.replace(stack);
-        if live.settings.upstream != settings.upstream {
-            live.checks = Checks::begin(self.control.groups().clone(), &settings.upstream);
+        if recheck {
+            let groups = self.control.groups().clone();
+            live.checks = Checks::begin(groups, &settings.upstream, &options);
         }
         live.upstream = upstream;
         live.settings = settings;
@@ -211,10 +218,33 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
     .find_map(|(key, same)| (!same).then_some(key))
 }
 
-fn upstream(settings: &Settings, tunnels: &Tunnels) -> Upstream<Sent> {
-    let options = UpstreamOptions::new()
-        .connect_timeout(settings.upstream.connect_timeout)
-        .response_timeout(settings.upstream.response_timeout)
+/// What each group speaks that says so.
+fn protocols(settings: &Settings) -> impl Iterator<Item = (&GroupName, EndpointProtocol)> {
+    let groups = settings.groups.iter();
+    groups.filter_map(|group| Some((&group.name, group.protocol?)))
+}
+
+fn options(settings: &Settings, metrics: &Metrics) -> Result<UpstreamOptions, StackError> {
+    let upstream = &settings.upstream;
+    let tls = upstream
+        .tls
+        .as_ref()
+        .map(UpstreamTls::endpoints)
+        .transpose();
+    let mut options = UpstreamOptions::new()
+        .protocol(upstream.protocol)
+        .tls(tls.map_err(StackError::Tls)?)
+        .connect_timeout(upstream.connect_timeout)
+        .response_timeout(upstream.response_timeout)
+        .idle_timeout(Some(upstream.idle_timeout))
+        .total_timeout(upstream.total_timeout)
+        .timeouts(metrics.timeouts().clone())
         .trusted_proxies(settings.listen.trusted_proxies.iter().copied());
-    Upstream::new(options, tunnels.clone())
+    for (group, protocol) in protocols(settings) {
+        options = options.group(group.clone(), protocol);
+    }
+    for scope in &settings.scopes {
+        options = options.scope(scope.path.clone(), scope.limits(upstream));
+    }
+    Ok(options)
 }

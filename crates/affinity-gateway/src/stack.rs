@@ -84,6 +84,9 @@ pub enum StackError {
     /// The keys cannot be used.
     #[error("the keys of the configuration cannot be used")]
     Keys(#[source] tower_affinity::core::KeyError),
+    /// The certificates of the authorities of endpoints cannot be used.
+    #[error("the TLS to endpoints cannot be set up")]
+    Tls(#[source] rustls::Error),
     /// The layers cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),

@@ -53,6 +53,11 @@ impl Wire {
         self.stream.write_all(bytes.as_ref()).await.expect("write");
     }
 
+    /// Whether the other side took it.
+    pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(bytes.as_ref()).await.is_ok()
+    }
+
     /// Everything up to and with `mark`.
     pub(crate) async fn until(&mut self, mark: &str) -> String {
         String::from_utf8_lossy(&self.bytes_until(mark.as_bytes()).await).into_owned()

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use tower_affinity::wire::AssignBy;
 
@@ -11,6 +12,7 @@ use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
 use super::{EtcdSettings, Retries, RollbackPolicy, Settings};
+use crate::upstream::EndpointProtocol;
 
 pub(super) fn write(settings: &Settings) -> String {
     let mut text = String::new();
@@ -54,14 +56,23 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
     pin_section(f, pin)?;
     writeln!(
         f,
-        "\n[upstream]\nconnect_timeout = \"{}\"",
-        in_words(upstream.connect_timeout)
+        "\n[upstream]\nprotocol = \"{}\"",
+        word(&EndpointProtocol::WORDS, &upstream.protocol)
     )?;
-    writeln!(
-        f,
-        "response_timeout = \"{}\"",
-        in_words(upstream.response_timeout)
-    )?;
+    if let Some(tls) = &upstream.tls {
+        write!(f, "tls = {{ ca = {}", path(&tls.ca))?;
+        if let Some(name) = &tls.server_name {
+            write!(f, ", server_name = {}", quoted(&name.to_str()))?;
+        }
+        writeln!(f, " }}")?;
+    }
+    let spans = [
+        ("connect_timeout", Some(upstream.connect_timeout)),
+        ("response_timeout", Some(upstream.response_timeout)),
+        ("idle_timeout", Some(upstream.idle_timeout)),
+        ("total_timeout", upstream.total_timeout),
+    ];
+    spans_written(f, spans)?;
     let Retries {
         max,
         budget_percent,
@@ -152,6 +163,10 @@ fn group_section(f: &mut String, group: &GroupSetting) -> fmt::Result {
     if let Some(limit) = group.max_in_flight {
         writeln!(f, "max_in_flight = {limit}")?;
     }
+    if let Some(protocol) = &group.protocol {
+        let protocol = word(&EndpointProtocol::WORDS, protocol);
+        writeln!(f, "protocol = \"{protocol}\"")?;
+    }
     writeln!(f, "compatible_with = []")
 }
 
@@ -175,10 +190,27 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         "on_gone = \"{on_gone}\"\non_step = \"{on_step}\"\ncache = \"{cache}\""
     )?;
     writeln!(f, "streaming = {}\npropagate = false", scope.streaming)?;
+    let spans = [
+        ("response_timeout", scope.response_timeout),
+        ("idle_timeout", scope.idle_timeout),
+        ("total_timeout", scope.total_timeout),
+    ];
+    spans_written(f, spans)?;
     match &scope.restart_url {
         Some(url) => writeln!(f, "restart_url = {}", quoted(url)),
         None => Ok(()),
     }
+}
+
+/// Those that there are.
+fn spans_written<const N: usize>(
+    f: &mut String,
+    spans: [(&str, Option<Duration>); N],
+) -> fmt::Result {
+    spans
+        .into_iter()
+        .filter_map(|(name, span)| Some((name, span?)))
+        .try_for_each(|(name, span)| writeln!(f, "{name} = \"{}\"", in_words(span)))
 }
 
 fn quoted(text: &str) -> String {

@@ -9,6 +9,8 @@ use super::field::Field;
 use super::listen::Listen;
 use super::rollout;
 use super::section::Section;
+use super::upstream;
+use crate::upstream::EndpointProtocol;
 
 /// One deployment group as the file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub struct GroupSetting {
     pub endpoints: Vec<SocketAddr>,
     /// How many requests may be in flight; `None`: no limit.
     pub max_in_flight: Option<u32>,
+    /// What its endpoints speak; `None`: as `[upstream]` says.
+    pub protocol: Option<EndpointProtocol>,
 }
 
 /// Where a group is in its life.
@@ -95,6 +99,9 @@ impl<'a> Block<'a> {
         let max_in_flight = section
             .field("max_in_flight")
             .and_then(|field| field.integer(&IN_FLIGHT));
+        let protocol = section
+            .field("protocol")
+            .and_then(|field| upstream::protocol(&field));
         let state = state(&section);
 
         let endpoints = section.field("endpoints");
@@ -121,6 +128,7 @@ impl<'a> Block<'a> {
             state: state?,
             endpoints: endpoints.iter().map(|(_, address)| *address).collect(),
             max_in_flight: max_in_flight.and_then(|n| u32::try_from(n).ok()),
+            protocol,
         };
         Some(Self {
             group,

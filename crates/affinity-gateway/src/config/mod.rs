@@ -10,6 +10,7 @@
 mod cookie;
 mod document;
 mod effective;
+mod endpoint_tls;
 mod error;
 mod field;
 mod group;
@@ -31,6 +32,7 @@ mod upstream;
 mod watch;
 
 pub use cookie::Cookie;
+pub use endpoint_tls::UpstreamTls;
 pub use error::ConfigError;
 pub(crate) use field::Field;
 pub(crate) use group::can_be_dialled;

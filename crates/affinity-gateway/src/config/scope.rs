@@ -1,11 +1,15 @@
 //! `[[scope]]`: which paths are bound how strongly.
 
+use std::time::Duration;
+
 use http::{HeaderName, header};
 use tower_affinity::core::{Level, OnGone, OnStep};
 use tower_affinity::wire::{AssignBy, CachePolicy, PathPattern, Scope};
 
 use super::field::Field;
 use super::section::Section;
+use super::upstream::{IDLE, RESPONSE, TOTAL, Upstream};
+use crate::upstream::Limits;
 
 /// What one set of paths asks for; the first scope that matches counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,13 @@ pub struct ScopeSetting {
     pub streaming: bool,
     /// Where a navigation goes whose session was ended by us; an absolute path.
     pub restart_url: Option<String>,
+    /// How long an endpoint may take until its response head; `None`: as `[upstream]` says.
+    pub response_timeout: Option<Duration>,
+    /// How long an answer's body may bring nothing; `None`: as `[upstream]` says, or for ever if
+    /// the scope is streaming.
+    pub idle_timeout: Option<Duration>,
+    /// How long a whole exchange may take; `None`: as `[upstream]` says.
+    pub total_timeout: Option<Duration>,
 }
 
 impl ScopeSetting {
@@ -44,6 +55,16 @@ impl ScopeSetting {
             Some(url) => scope.restart_url(url.clone()),
             None => scope,
         }
+    }
+
+    /// How long its exchanges may take.
+    #[must_use]
+    pub fn limits(&self, upstream: &Upstream) -> Limits {
+        let otherwise = (!self.streaming).then_some(upstream.idle_timeout);
+        Limits::default()
+            .response(self.response_timeout.unwrap_or(upstream.response_timeout))
+            .idle(self.idle_timeout.or(otherwise))
+            .total(self.total_timeout.or(upstream.total_timeout))
     }
 }
 
@@ -86,6 +107,9 @@ fn everything() -> ScopeSetting {
         cache: CachePolicy::default(),
         streaming: false,
         restart_url: None,
+        response_timeout: None,
+        idle_timeout: None,
+        total_timeout: None,
     }
 }
 
@@ -111,6 +135,13 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     let restart = section
         .field("restart_url")
         .and_then(|field| field.parsed(PATH, absolute_path));
+    let span = |name, bounds| {
+        let field = section.field(name);
+        field.and_then(|field| field.duration(bounds))
+    };
+    let response_timeout = span("response_timeout", &RESPONSE);
+    let idle_timeout = span("idle_timeout", &IDLE);
+    let total_timeout = span("total_timeout", &TOTAL);
     if let Some(field) = section.field("propagate")
         && field.flag() == Some(true)
     {
@@ -126,6 +157,9 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
         cache: cache.unwrap_or_default(),
         streaming: streaming.unwrap_or(false),
         restart_url: restart,
+        response_timeout,
+        idle_timeout,
+        total_timeout,
     };
     refuse_without_effect(section, &scope);
     Some(scope)

@@ -113,8 +113,11 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
     let state = state::read(&root.section("state"), service.as_ref(), sources);
     let skew = state.default_skew();
     let pin = pin::read(&root.section("pin"), service.as_ref(), skew, sources);
-    let upstream = upstream::read(&root.section("upstream"));
+    let upstream = upstream::read(&root.section("upstream"), sources);
     let groups = group::read(root, &listen);
+    if root.is_clean() {
+        upstream::check(root, &upstream, &groups);
+    }
     let scopes = scope::read(root, pin.as_ref().map(|pin| pin.cookie.name()));
     let max_age = pin
         .as_ref()

@@ -1,22 +1,35 @@
-//! `[upstream]`: how long endpoints are waited for, and how their health is asked.
+//! `[upstream]`: how endpoints are spoken to and waited for, and how their health is asked.
 
 use std::time::Duration;
 
+use super::Sources;
+use super::endpoint_tls::{self, UpstreamTls};
+use super::field::Field;
+use super::group::GroupSetting;
 use super::retries::{self, Retries};
 use super::scope;
 use super::section::Section;
 use super::span::Bounds;
+use crate::upstream::EndpointProtocol;
 
 /// How endpoints are dialled and watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Upstream {
+    /// What endpoints speak whose group says nothing else.
+    pub protocol: EndpointProtocol,
+    /// TLS to all endpoints but those of `h2c`; `None`: none.
+    pub tls: Option<UpstreamTls>,
     /// How long a connection may take to open.
     pub connect_timeout: Duration,
     /// How long an endpoint may take until its response head.
     pub response_timeout: Duration,
     /// How often a request is sent again.
     pub retries: Retries,
+    /// How long an answer's body may bring nothing; streaming scopes have no such limit.
+    pub idle_timeout: Duration,
+    /// How long a whole exchange may take; `None`: for ever.
+    pub total_timeout: Option<Duration>,
     /// Active checks; `None`: endpoints are taken as healthy.
     pub health: Option<Health>,
 }
@@ -35,7 +48,13 @@ pub struct Health {
     pub healthy_after: u32,
 }
 
-pub(super) fn read(upstream: &Section<'_>) -> Upstream {
+pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
+    let protocol = upstream
+        .field("protocol")
+        .and_then(|field| protocol(&field));
+    let tls = upstream
+        .field("tls")
+        .and_then(|field| endpoint_tls::read(&field.section(), sources));
     let span = |name, bounds, default| {
         upstream
             .field(name)
@@ -46,15 +65,44 @@ pub(super) fn read(upstream: &Section<'_>) -> Upstream {
     let response_timeout = span("response_timeout", &RESPONSE, Duration::from_secs(30));
     let retries = upstream.field("retries");
     let retries = retries.map(|field| retries::read(&field.section()));
+    let idle_timeout = span("idle_timeout", &IDLE, Duration::from_secs(300));
+    let total_timeout = upstream
+        .field("total_timeout")
+        .and_then(|field| field.duration(&TOTAL));
     let health = upstream
         .field("health")
         .map(|field| health(&field.section()));
     upstream.finish();
     Upstream {
+        protocol: protocol.unwrap_or_default(),
+        tls,
         connect_timeout,
         response_timeout,
         retries: retries.unwrap_or_default(),
+        idle_timeout,
+        total_timeout,
         health,
+    }
+}
+
+pub(super) fn protocol(field: &Field<'_>) -> Option<EndpointProtocol> {
+    field.word(&EndpointProtocol::WORDS, &[])
+}
+
+/// What is spoken has to fit whether there is TLS.
+pub(super) fn check(root: &Section<'_>, upstream: &Upstream, groups: &[GroupSetting]) {
+    let own = groups.iter().filter_map(|group| group.protocol);
+    let spoken = || own.clone().chain([upstream.protocol]);
+    let section = root.section("upstream");
+    if upstream.tls.is_none() && spoken().any(|protocol| protocol == EndpointProtocol::H2) {
+        section.missing(
+            "tls",
+            "{ ca = \"ca.pem\" }, since \"h2\" is spoken over TLS",
+        );
+    }
+    if upstream.tls.is_some() && spoken().all(|protocol| protocol == EndpointProtocol::H2c) {
+        let message = "has no effect, since all endpoints speak \"h2c\"; accepted: without it";
+        section.refuse("tls", message);
     }
 }
 
@@ -80,7 +128,9 @@ fn health(section: &Section<'_>) -> Health {
 }
 
 const CONNECT: Bounds = Bounds::millis(10, 60_000);
-const RESPONSE: Bounds = Bounds::millis(100, 86_400_000);
+pub(super) const RESPONSE: Bounds = Bounds::millis(100, 86_400_000);
+pub(super) const IDLE: Bounds = Bounds::millis(100, 86_400_000);
+pub(super) const TOTAL: Bounds = Bounds::millis(100, 86_400_000);
 /// Faster checks would be load, slower ones would not notice a crash.
 const INTERVAL: Bounds = Bounds::millis(100, 3_600_000);
 const COUNT: std::ops::RangeInclusive<u64> = 1..=100;

@@ -8,19 +8,34 @@ use http::{
     HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version, header, uri::Authority,
 };
 
+use hyper::ext::Protocol;
+
 use super::refusal::Refusal;
 
 /// Whether the request may go on; if not, the answer.
 pub(super) fn check<B>(request: &Request<B>, max_target: usize) -> Result<(), Refusal> {
     let (uri, headers) = (request.uri(), request.headers());
-    method(request.method())?;
+    method(request)?;
     target(request.method(), uri, max_target)?;
     host(uri, headers, request.version())?;
     connection(headers)?;
     framing(headers)
 }
 
-fn method(method: &Method) -> Result<(), Refusal> {
+fn method<B>(request: &Request<B>) -> Result<(), Refusal> {
+    let method = request.method();
+    if method == Method::CONNECT
+        && let Some(protocol) = request.extensions().get::<Protocol>()
+    {
+        // An extended one names its target like any other request, and what it is for.
+        return match protocol.as_str() {
+            "websocket" => Ok(()),
+            _ => Err(Refusal {
+                status: StatusCode::NOT_IMPLEMENTED,
+                detail: "Only WebSockets are opened by an extended CONNECT here.",
+            }),
+        };
+    }
     // A tunnel to anywhere is not ours to give, and TRACE would show our fields to the client.
     if method == Method::CONNECT || method == Method::TRACE {
         return Err(Refusal {

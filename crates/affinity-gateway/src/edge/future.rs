@@ -9,6 +9,7 @@ use std::{
 use bytes::Bytes;
 use http::Response;
 use pin_project_lite::pin_project;
+use tower_affinity::speak_grpc;
 
 use super::refusal::Refusal;
 
@@ -27,7 +28,7 @@ pin_project! {
     #[derive(Debug)]
     enum State<F> {
         Passed { #[pin] inner: F },
-        Refused { refusal: Refusal },
+        Refused { refusal: Refusal, grpc: bool },
     }
 }
 
@@ -38,9 +39,10 @@ impl<F> ResponseFuture<F> {
         }
     }
 
-    pub(super) fn refused(refusal: Refusal) -> Self {
+    /// `grpc`: whether the client reads gRPC's statuses instead of HTTP's.
+    pub(super) fn refused(refusal: Refusal, grpc: bool) -> Self {
         Self {
-            state: State::Refused { refusal },
+            state: State::Refused { refusal, grpc },
         }
     }
 }
@@ -55,7 +57,13 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
             StateProj::Passed { inner } => inner.poll(cx),
-            StateProj::Refused { refusal } => Poll::Ready(Ok(refusal.answer())),
+            StateProj::Refused { refusal, grpc } => {
+                let mut answer = refusal.answer();
+                if *grpc {
+                    speak_grpc(&mut answer);
+                }
+                Poll::Ready(Ok(answer))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use tower_affinity::{ClientAddr, PeerAddr};
+use tower_affinity::{ClientAddr, PeerAddr, is_grpc};
 use tower_service::Service;
 
 use super::{EdgeLayer, ResponseFuture, check::check};
@@ -70,7 +70,7 @@ where
             }
             Err(refusal) => {
                 self.settings.recorder.refused(refusal.status);
-                ResponseFuture::refused(refusal)
+                ResponseFuture::refused(refusal, is_grpc(request.headers()))
             }
         }
     }

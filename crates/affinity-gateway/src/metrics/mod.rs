@@ -4,6 +4,7 @@
 
 mod shared;
 mod transport;
+mod upstream;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use tower_affinity::record::Recorder;
 use self::shared::SharedSeries;
 pub(crate) use self::transport::TransportSeries;
 use crate::control::Control;
+use crate::upstream::Timeouts;
 
 /// Upper bounds in seconds: those of the semantic conventions for the duration of HTTP requests,
 /// with three finer ones, since a gateway adds less than a millisecond.
@@ -35,6 +37,7 @@ pub(crate) struct Metrics {
     config_rejected: Counter,
     shared: SharedSeries,
     transport: TransportSeries,
+    timeouts: Timeouts,
 }
 
 const CONFIG_REJECTED: &str = "affinity_config_rejected_total";
@@ -53,12 +56,14 @@ impl Metrics {
             exporter.register_counter(&Key::from_static_name(CONFIG_REJECTED), &metadata);
         let shared = SharedSeries::register(&exporter, &metadata);
         let transport = TransportSeries::register(&exporter, &metadata);
+        let timeouts = upstream::timeouts(&exporter, &metadata);
         Ok(Self {
             handle,
             recorder: Recorder::new(Arc::new(exporter)),
             config_rejected,
             shared,
             transport,
+            timeouts,
         })
     }
 
@@ -82,6 +87,11 @@ impl Metrics {
     /// What is counted of connections before HTTP.
     pub(crate) fn transport(&self) -> &TransportSeries {
         &self.transport
+    }
+
+    /// Counts exchanges with endpoints that took too long.
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
     }
 
     /// Renders everything as text, with the endpoints as they are now.
@@ -115,7 +125,7 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIG_REJECTED, shared, transport};
+    use super::{CONFIG_REJECTED, shared, transport, upstream};
 
     #[test]
     fn the_page_has_a_row_for_each_of_the_gateways_own_metrics() {
@@ -132,7 +142,7 @@ mod tests {
         for name in own
             .map(|(name, _)| name)
             .into_iter()
-            .chain([CONFIG_REJECTED])
+            .chain([CONFIG_REJECTED, upstream::TIMEOUTS])
         {
             let row = format!("\n| `{name}` | ");
             assert!(page.contains(&row), "docs/metrics.md has no row of {name}");

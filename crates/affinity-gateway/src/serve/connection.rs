@@ -55,6 +55,8 @@ impl Protocol {
         builder
             .http2()
             .timer(TokioTimer::new())
+            // WebSockets over HTTP/2 (RFC 8441).
+            .enable_connect_protocol()
             .max_header_list_size(options.h2_max_header_list)
             .max_concurrent_streams(options.h2_max_streams)
             .keep_alive_interval(options.h2_ping_interval)

@@ -4,11 +4,12 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
 };
 
+use futures_util::task::AtomicWaker;
 use http::{HeaderMap, HeaderName, header};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
@@ -16,12 +17,14 @@ use tokio::time::{Duration, Instant};
 
 use super::hop;
 
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 pin_project! {
-    /// The body of an answer: the endpoint's, but for trailers that only a head may hold.
+    /// A body without the trailers that only a head may hold.
     ///
     /// The layers clean heads; a trailer would be a second way in or out.
     #[derive(Debug)]
-    pub struct Passed<B> {
+    pub(super) struct Passed<B> {
         #[pin]
         inner: B,
     }
@@ -37,11 +40,35 @@ pin_project! {
     }
 }
 
-/// When the body last moved. A clone is another view of the same body.
+/// When the body last moved, and whether it broke. A clone is another view of the same body.
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
     start: Instant,
-    last: Arc<AtomicU64>,
+    moved: Arc<Moved>,
+}
+
+#[derive(Debug, Default)]
+struct Moved {
+    last: AtomicU64,
+    broke: AtomicBool,
+    over: AtomicBool,
+    sender: AtomicWaker,
+}
+
+/// Ends the upload when it is dropped: the answer is over, and nobody waits for the rest.
+#[derive(Debug)]
+pub(super) struct EndsUpload(pub(super) Progress);
+
+/// The answer was over before the request's body.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer was over before the body of the request")]
+struct Over;
+
+impl Drop for EndsUpload {
+    fn drop(&mut self) {
+        self.0.moved.over.store(true, Ordering::Release);
+        self.0.moved.sender.wake();
+    }
 }
 
 impl<B> Forwarded<B> {
@@ -85,18 +112,33 @@ impl<B: Body> Body for Passed<B> {
     }
 }
 
-impl<B: Body> Body for Forwarded<B> {
+impl<B> Body for Forwarded<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
     type Data = B::Data;
-    type Error = B::Error;
+    /// An error never looks like the body's end: what was sent of it is seen to be short.
+    type Error = BoxError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let this = self.project();
-        let frame = ready!(this.inner.poll_frame(cx));
+        let moved = &this.progress.moved;
+        let Poll::Ready(frame) = this.inner.poll_frame(cx) else {
+            moved.sender.register(cx.waker());
+            if moved.over.load(Ordering::Acquire) {
+                return Poll::Ready(Some(Err(Over.into())));
+            }
+            return Poll::Pending;
+        };
         this.progress.note();
-        Poll::Ready(frame)
+        if matches!(frame, Some(Err(_))) {
+            moved.broke.store(true, Ordering::Release);
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -112,17 +154,26 @@ impl Progress {
     pub(super) fn begin() -> Self {
         Self {
             start: Instant::now(),
-            last: Arc::default(),
+            moved: Arc::default(),
         }
     }
 
+    pub(super) fn start(&self) -> Instant {
+        self.start
+    }
+
     pub(super) fn last(&self) -> Instant {
-        self.start + Duration::from_millis(self.last.load(Ordering::Relaxed))
+        self.start + Duration::from_millis(self.moved.last.load(Ordering::Relaxed))
+    }
+
+    /// Whether the body's own sender is to blame for its end.
+    pub(super) fn broke(&self) -> bool {
+        self.moved.broke.load(Ordering::Acquire)
     }
 
     fn note(&self) {
         let passed = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last.store(passed, Ordering::Relaxed);
+        self.moved.last.store(passed, Ordering::Relaxed);
     }
 }
 

@@ -4,48 +4,70 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use pin_project_lite::pin_project;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
-use super::body::Progress;
+use super::{
+    body::Progress,
+    timeouts::{Limits, TimeoutKind},
+};
 
 pin_project! {
-    /// Ends when the request's body has not moved for the whole time. So a long upload does not
-    /// count against the endpoint, while an endpoint that takes nothing of it does.
+    /// Ends when the request's body has not moved for the whole time, or when the exchange as a
+    /// whole takes too long. So a long upload does not count against the endpoint, while an
+    /// endpoint that takes nothing of it does.
     #[derive(Debug)]
     pub(super) struct Deadline {
         #[pin]
         sleep: Sleep,
-        within: Duration,
+        limits: Limits,
+        end: Option<Instant>,
         progress: Progress,
     }
 }
 
 impl Deadline {
-    pub(super) fn new(within: Duration, progress: Progress) -> Self {
+    pub(super) fn new(limits: Limits, progress: Progress) -> Self {
+        let end = limits.total.map(|total| progress.start() + total);
+        let head = progress.start() + limits.response;
         Self {
-            sleep: tokio::time::sleep(within),
-            within,
+            sleep: tokio::time::sleep_until(end.map_or(head, |end| end.min(head))),
+            limits,
+            end,
             progress,
         }
+    }
+
+    /// When the exchange as a whole has to be over.
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.end
+    }
+
+    /// The client's body.
+    pub(super) fn upload(&self) -> &Progress {
+        &self.progress
     }
 }
 
 impl Future for Deadline {
-    type Output = ();
+    type Output = TimeoutKind;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<TimeoutKind> {
         let mut this = self.project();
         loop {
             ready!(this.sleep.as_mut().poll(cx));
-            let end = this.progress.last() + *this.within;
-            if end <= this.sleep.deadline() {
-                return Poll::Ready(());
+            let now = this.sleep.deadline();
+            if this.end.is_some_and(|end| end <= now) {
+                return Poll::Ready(TimeoutKind::Total);
             }
-            this.sleep.as_mut().reset(end);
+            let head = this.progress.last() + this.limits.response;
+            if head <= now {
+                return Poll::Ready(TimeoutKind::Response);
+            }
+            let next = this.end.map_or(head, |end| end.min(head));
+            this.sleep.as_mut().reset(next);
         }
     }
 }

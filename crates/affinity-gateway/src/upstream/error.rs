@@ -39,7 +39,7 @@ impl UpstreamError {
     /// again is harmless for every method.
     #[must_use]
     pub fn unsent(&self) -> bool {
-        self.0 == UpstreamFault::Connect
+        matches!(self.0, UpstreamFault::Connect | UpstreamFault::Unsent)
     }
 }
 
@@ -57,8 +57,17 @@ impl From<legacy::Error> for UpstreamError {
     }
 }
 
+impl From<hyper::Error> for UpstreamError {
+    fn from(error: hyper::Error) -> Self {
+        Self::caused(fault_of(&error), error)
+    }
+}
+
 fn fault_of(error: &hyper::Error) -> UpstreamFault {
-    if error.is_parse() {
+    let http2 = error.source().and_then(|source| source.downcast_ref());
+    if let Some(fault) = http2.and_then(http2_fault) {
+        fault
+    } else if error.is_parse() {
         UpstreamFault::Protocol
     } else if error.is_user() {
         // Of the things hyper blames on its user, only the body is not of our making.
@@ -66,4 +75,15 @@ fn fault_of(error: &hyper::Error) -> UpstreamFault {
     } else {
         UpstreamFault::Closed
     }
+}
+
+/// What HTTP/2 itself says about a stream that failed.
+fn http2_fault(error: &h2::Error) -> Option<UpstreamFault> {
+    let refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    if error.is_remote() && (error.is_go_away() || refused) {
+        // only streams that the peer will not look at end by its GOAWAY
+        return Some(UpstreamFault::Unsent);
+    }
+    (error.is_library() || error.reason() == Some(h2::Reason::PROTOCOL_ERROR))
+        .then_some(UpstreamFault::Protocol)
 }

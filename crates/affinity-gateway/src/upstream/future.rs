@@ -6,14 +6,21 @@ use std::{
     task::{Context, Poll},
 };
 
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, header};
 use hyper::body::Incoming;
-use hyper_util::client::legacy;
 use pin_project_lite::pin_project;
+use tower_affinity::{balance::Tunnelled, respond::UpstreamFault};
 
-use tower_affinity::respond::UpstreamFault;
-
-use super::{Passed, UpstreamError, deadline::Deadline, response, tunnel::Handover};
+use super::{
+    AnswerBody, UpstreamError,
+    body::EndsUpload,
+    deadline::Deadline,
+    pool::Head,
+    response,
+    shared::Place,
+    timeouts::{Limits, Timeouts},
+    tunnel::Handover,
+};
 
 pin_project! {
     /// The future of an exchange; dropping it before its end gives the exchange up and closes the
@@ -31,12 +38,12 @@ pin_project! {
     #[derive(Debug)]
     enum State {
         Sent {
-            // hyper-util boxes this one: it is the wait for the network.
-            #[pin]
-            head: legacy::ResponseFuture,
+            head: Head,
             #[pin]
             deadline: Deadline,
             handover: Option<Handover>,
+            limits: Limits,
+            timeouts: Timeouts,
         },
         Refused {
             error: Option<UpstreamError>,
@@ -46,15 +53,19 @@ pin_project! {
 
 impl ResponseFuture {
     pub(super) fn sent(
-        head: legacy::ResponseFuture,
+        head: Head,
         deadline: Deadline,
         handover: Option<Handover>,
+        limits: Limits,
+        timeouts: Timeouts,
     ) -> Self {
         Self {
             state: State::Sent {
                 head,
                 deadline,
                 handover,
+                limits,
+                timeouts,
             },
         }
     }
@@ -67,7 +78,7 @@ impl ResponseFuture {
 }
 
 impl Future for ResponseFuture {
-    type Output = Result<Response<Passed<Incoming>>, UpstreamError>;
+    type Output = Result<Response<AnswerBody>, UpstreamError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
@@ -75,12 +86,27 @@ impl Future for ResponseFuture {
                 head,
                 deadline,
                 handover,
-            } => match head.poll(cx) {
-                Poll::Ready(Ok(answer)) => Poll::Ready(answered(answer, handover.take())),
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
-                Poll::Pending => deadline
-                    .poll(cx)
-                    .map(|()| Err(UpstreamError::new(UpstreamFault::Timeout))),
+                limits,
+                timeouts,
+            } => match Pin::new(head).poll(cx) {
+                Poll::Ready(Ok(answer)) => {
+                    let end = deadline.end();
+                    let answer = answered(answer, handover.take());
+                    Poll::Ready(answer.map(|(answer, place)| {
+                        let idle = limits.idle.filter(|_| !is_event_stream(answer.headers()));
+                        let timeouts = timeouts.clone();
+                        let upload = EndsUpload(deadline.upload().clone());
+                        answer.map(|body| AnswerBody::new(body, idle, end, timeouts, upload, place))
+                    }))
+                }
+                Poll::Ready(Err(_)) if deadline.upload().broke() => {
+                    Poll::Ready(Err(UpstreamError::new(UpstreamFault::RequestBody)))
+                }
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => deadline.poll(cx).map(|kind| {
+                    timeouts.note(kind);
+                    Err(UpstreamError::new(UpstreamFault::Timeout))
+                }),
             },
             StateProj::Refused { error } => Poll::Ready(Err(error
                 .take()
@@ -92,13 +118,29 @@ impl Future for ResponseFuture {
 fn answered(
     mut answer: Response<Incoming>,
     handover: Option<Handover>,
-) -> Result<Response<Passed<Incoming>>, UpstreamError> {
-    match handover {
-        Some(handover) if answer.status() == StatusCode::SWITCHING_PROTOCOLS => {
-            handover.open(&mut answer);
-            response::switch(&mut answer);
-            Ok(answer.map(Passed::new))
+) -> Result<(Response<Incoming>, Option<Place>), UpstreamError> {
+    let place = answer.extensions_mut().remove::<Place>();
+    let Some(handover) = handover else {
+        return response::pass_on(answer).map(|answer| (answer, place));
+    };
+    let (status, switch) = (answer.status(), handover.switch.clone());
+    if !switch.is_agreed(status, answer.headers()) {
+        if switch.would_mislead(status) {
+            return Err(UpstreamError::new(UpstreamFault::Protocol));
         }
-        _ => response::pass_on(answer).map(|answer| answer.map(Passed::new)),
+        return response::pass_on(answer).map(|answer| (answer, place));
     }
+    handover.open(hyper::upgrade::on(&mut answer), place);
+    let (mut parts, body) = answer.into_parts();
+    switch.agree(&mut parts.status, &mut parts.headers);
+    parts.extensions.insert(Tunnelled);
+    Ok((Response::from_parts(parts, body), None))
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .map(|kind| kind.as_bytes());
+    let essence = kind.and_then(|kind| kind.split(|byte| *byte == b';').next());
+    essence.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream"))
 }

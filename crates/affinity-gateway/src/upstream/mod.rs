@@ -1,9 +1,9 @@
-//! The leaf: one HTTP/1.1 exchange with one endpoint, over a pool.
+//! The leaf: one exchange with one endpoint, over a pool of HTTP/1.1 or HTTP/2 connections.
 //!
 //! ```text
 //! request ─> hop-by-hop fields off ─> forwarding fields on ─> pool of this endpoint ─> head
 //!                                                                                       │
-//!            tunnel (until both sides close) <── 101 ──────────────────────────────────┤
+//!            tunnel (until both sides close) <── switch agreed ────────────────────────┤
 //!            body, trailers, straight through <── anything else ───────────────────────┘
 //! ```
 //!
@@ -28,26 +28,51 @@
 //! # drop(endpoint);
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! With HTTP/2 for the endpoints of one group, and more time for some paths:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use affinity_gateway::upstream::{EndpointProtocol, Limits, UpstreamOptions};
+//!
+//! let options = UpstreamOptions::new()
+//!     .group("9f1c2ab".parse()?, EndpointProtocol::H2c)
+//!     .scope("/reports/*".parse()?, Limits::default().response(Duration::from_secs(300)));
+//! # drop(options);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
+mod answer;
 mod body;
 mod deadline;
+mod dial;
 mod error;
 mod forwarded;
 mod future;
 mod hop;
+mod multiplexed;
 mod options;
+mod pool;
+mod protocol;
 mod request;
 mod response;
 mod service;
+mod shared;
+mod stream;
+mod switch;
+mod timeouts;
 mod tunnel;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    body::Passed,
+    answer::AnswerBody,
     error::UpstreamError,
     future::ResponseFuture,
     options::UpstreamOptions,
+    protocol::{EndpointProtocol, EndpointTls},
     service::{EndpointService, Upstream},
+    timeouts::{Limits, TimeoutKind, Timeouts},
 };

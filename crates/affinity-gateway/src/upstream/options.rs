@@ -1,16 +1,25 @@
 //! How endpoints are reached, and whose word about the client is believed.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use ipnet::IpNet;
+use tower_affinity::{core::GroupName, wire::PathPattern};
 
+use super::{
+    EndpointProtocol, EndpointTls,
+    timeouts::{ByPath, Limits, Timeouts},
+};
 use crate::trust::TrustedProxies;
 
-/// Timeouts of the leaf, the size of its pool, and the proxies it trusts.
+/// Protocols and timeouts of the leaf, the size of its pool, and the proxies it trusts.
 #[derive(Clone, Debug)]
 pub struct UpstreamOptions {
+    pub(super) protocol: EndpointProtocol,
+    pub(super) groups: HashMap<GroupName, EndpointProtocol>,
+    pub(super) tls: Option<EndpointTls>,
     pub(super) connect_timeout: Duration,
-    pub(super) response_timeout: Duration,
+    pub(super) limits: ByPath,
+    pub(super) timeouts: Timeouts,
     pub(super) pool_idle_timeout: Duration,
     pub(super) pool_max_idle: usize,
     pub(super) trusted_proxies: TrustedProxies,
@@ -21,8 +30,12 @@ impl UpstreamOptions {
     #[must_use]
     pub fn new() -> Self {
         Self {
+            protocol: EndpointProtocol::default(),
+            groups: HashMap::new(),
+            tls: None,
             connect_timeout: Duration::from_secs(1),
-            response_timeout: Duration::from_secs(30),
+            limits: ByPath::default(),
+            timeouts: Timeouts::default(),
             // Common servers keep an idle connection for 5 s (Node) to 75 s (nginx). Whoever
             // closes first wins; a connection that they close under a request costs a failure.
             pool_idle_timeout: Duration::from_millis(4_500),
@@ -31,7 +44,28 @@ impl UpstreamOptions {
         }
     }
 
-    /// 1 s by default: how long the TCP connection to an endpoint may take.
+    /// HTTP/1.1 by default: what endpoints speak whose group has no protocol of its own.
+    #[must_use]
+    pub fn protocol(mut self, protocol: EndpointProtocol) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
+    /// What the endpoints of `group` speak.
+    #[must_use]
+    pub fn group(mut self, group: GroupName, protocol: EndpointProtocol) -> Self {
+        self.groups.insert(group, protocol);
+        self
+    }
+
+    /// None by default: TLS to endpoints, for all protocols but [`EndpointProtocol::H2c`].
+    #[must_use]
+    pub fn tls(mut self, tls: Option<EndpointTls>) -> Self {
+        self.tls = tls;
+        self
+    }
+
+    /// 1 s by default: how long a connection to an endpoint may take to open, with its TLS.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
@@ -39,10 +73,45 @@ impl UpstreamOptions {
     }
 
     /// 30 s by default: how long the head of the answer may take, counted from the last progress
-    /// of the request's body. The answer's body has no limit.
+    /// of the request's body.
     #[must_use]
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
-        self.response_timeout = timeout;
+        self.limits.otherwise.response = timeout;
+        self
+    }
+
+    /// 5 min by default: how long an answer's body may bring nothing while the client waits for
+    /// more of it. Event streams and tunnels have no such limit.
+    #[must_use]
+    pub fn idle_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.limits.otherwise.idle = timeout;
+        self
+    }
+
+    /// None by default: how long a whole exchange may take. Tunnels have no such limit.
+    #[must_use]
+    pub fn total_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.limits.otherwise.total = timeout;
+        self
+    }
+
+    /// Other limits for some paths; the first pattern that matches counts.
+    #[must_use]
+    pub fn scope(mut self, path: PathPattern, limits: Limits) -> Self {
+        self.limits.scopes.push((path, limits));
+        self
+    }
+
+    /// The same without anybody who counts: for requests that are not clients'.
+    #[must_use]
+    pub(crate) fn unwatched(self) -> Self {
+        self.timeouts(Timeouts::default())
+    }
+
+    /// By default nobody: who counts what took too long.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
         self
     }
 

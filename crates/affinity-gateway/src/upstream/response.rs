@@ -1,6 +1,6 @@
 //! From the endpoint's answer to the one that the client gets.
 
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, Response, StatusCode, header};
 use hyper::body::Incoming;
 
 use tower_affinity::respond::UpstreamFault;
@@ -20,17 +20,6 @@ pub(super) fn pass_on(
     }
     hop::strip(response.headers_mut());
     Ok(response)
-}
-
-/// Makes a `101` fit the client's connection: only what says that the protocol changes stays.
-pub(super) fn switch(response: &mut Response<Incoming>) {
-    let headers = response.headers_mut();
-    let protocol = headers.get(header::UPGRADE).cloned();
-    hop::strip(headers);
-    if let Some(protocol) = protocol {
-        headers.insert(header::UPGRADE, protocol);
-    }
-    headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
 }
 
 /// Two framings, or a transfer coding that would lose its name here: neither can be passed on

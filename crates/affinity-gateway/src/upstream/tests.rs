@@ -1,6 +1,12 @@
 //! What an endpoint and a client see of each other through the leaf.
 
 mod bodies;
+mod crossing;
 mod faults;
 mod fields;
+mod hostile;
+mod http2;
+mod peers;
+mod secure;
 mod switching;
+mod times;

@@ -1,11 +1,12 @@
-//! From a `101` on: bytes in both directions until both sides are done, or the tunnel is to end.
+//! After a switch of protocols: bytes in both directions until both sides are done, or the tunnel is
+//! to end.
 
 mod ending;
 mod frames;
 
 use std::time::Duration;
 
-use http::{Extensions, Response, header};
+use http::Extensions;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tower_affinity::balance::{Cut, Lease, StreamCut};
 
 use self::ending::Ending;
+use super::{shared::Place, switch::Switch};
 use crate::serve::Tunnels;
 
 /// How long a client may take to close its side of a tunnel that was asked to end.
@@ -25,6 +27,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Handover {
     pub(super) client: OnUpgrade,
+    pub(super) switch: Switch,
     /// Whatever counts the request as in flight is in here.
     pub(super) held: Extensions,
     pub(super) tunnels: Tunnels,
@@ -33,17 +36,15 @@ pub(super) struct Handover {
 impl Handover {
     /// Copies until both sides have ended. Once the lease among `held` is cut, or the tunnel is
     /// asked to end, the client gets the end of the stream, before it a close frame if it speaks
-    /// WebSocket, and a while to close its side. `held` lives exactly as long.
-    pub(super) fn open<B>(self, answer: &mut Response<B>) {
+    /// WebSocket, and a while to close its side. `held` and `place` live exactly as long.
+    pub(super) fn open(self, endpoint: OnUpgrade, place: Option<Place>) {
         let Self {
             client,
+            switch,
             held,
             tunnels,
         } = self;
-        let protocol = answer.headers().get(header::UPGRADE);
-        let is_websocket =
-            protocol.is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(b"websocket"));
-        let endpoint = hyper::upgrade::on(answer);
+        let is_websocket = switch.is_websocket();
         let cut = held.get::<Lease>().cloned().map(Cut::of);
         tunnels.spawn(|end| async move {
             let copied = copy(client, endpoint, is_websocket, end.clone());
@@ -54,7 +55,7 @@ impl Handover {
             if let Err(error) = ended {
                 tracing::debug!(%error, "tunnel ended with an error");
             }
-            drop(held);
+            drop((held, place));
         });
     }
 }

@@ -81,6 +81,10 @@ fn every_key_has_a_row_in_its_table() {
             format!("{MINIMAL}[upstream]\nretries = {{ stranger = 1 }}"),
         ),
         (
+            "### `upstream.tls`",
+            format!("{MINIMAL}[upstream.tls]\nstranger = 1\nca = \"absent.pem\""),
+        ),
+        (
             "### `upstream.health`",
             format!("{MINIMAL}[upstream]\nhealth = {{ stranger = 1 }}"),
         ),

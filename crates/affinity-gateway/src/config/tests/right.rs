@@ -9,6 +9,8 @@ use tower_affinity::core::{Level, OnGone, OnStep};
 use tower_affinity::wire::{AssignBy, CachePolicy};
 use tower_affinity::{Carrier, SameSite};
 
+use crate::upstream::EndpointProtocol;
+
 #[test]
 fn the_documented_example_is_understood() {
     let settings = settings(EXAMPLE);
@@ -77,6 +79,9 @@ fn what_is_not_written_has_the_documented_default() {
         cache,
         streaming,
         restart_url,
+        response_timeout,
+        idle_timeout,
+        total_timeout,
     } = &settings.scopes[0];
     assert_eq!(
         (path.to_string().as_str(), *affinity, *on_gone),
@@ -87,6 +92,49 @@ fn what_is_not_written_has_the_documented_default() {
         (&AssignBy::Session, CachePolicy::Private, false)
     );
     assert_eq!((*on_step, restart_url), (OnStep::Keep, &None));
+    assert_eq!([response_timeout, idle_timeout, total_timeout], [&None; 3]);
+}
+
+#[test]
+fn a_scope_has_the_timeouts_of_upstream_but_for_its_own() {
+    let text = format!(
+        "{MINIMAL}[upstream]\nresponse_timeout = \"7s\"\nidle_timeout = \"8s\"\n\
+         total_timeout = \"9s\"\n[[scope]]\npath = \"/a/*\"\nstreaming = true\n\
+         [[scope]]\npath = \"/b/*\"\nresponse_timeout = \"1s\"\nidle_timeout = \"2s\"\n\
+         total_timeout = \"3s\"\n[[scope]]\npath = \"/*\""
+    );
+    let settings = settings(&text);
+    let limits = settings.scopes.iter().map(|scope| {
+        let limits = scope.limits(&settings.upstream);
+        let seconds = |span: Option<Duration>| span.map(|span| span.as_secs());
+        (
+            limits.response.as_secs(),
+            seconds(limits.idle),
+            seconds(limits.total),
+        )
+    });
+    assert_eq!(
+        limits.collect::<Vec<_>>(),
+        [
+            (7, None, Some(9)),
+            (1, Some(2), Some(3)),
+            (7, Some(8), Some(9))
+        ],
+        "streaming, own, none of its own"
+    );
+}
+
+#[test]
+fn a_group_may_speak_another_protocol() {
+    let text = edited(
+        "connect_timeout = ",
+        "protocol = \"h2c\"\nconnect_timeout = ",
+    )
+    .replace("weight    = 10\n", "weight = 10\nprotocol = \"http1\"\n");
+    let settings = settings(&text);
+    assert_eq!(settings.upstream.protocol, EndpointProtocol::H2c);
+    let own: Vec<_> = settings.groups.iter().map(|group| group.protocol).collect();
+    assert_eq!(own, [None, Some(EndpointProtocol::Http1)]);
 }
 
 #[test]

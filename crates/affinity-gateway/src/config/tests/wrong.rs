@@ -1,5 +1,6 @@
 //! Wrong values of every kind, each with the line, the key and the words that an operator gets to see.
 
+use super::scratch::Scratch;
 use super::{EXAMPLE, MINIMAL, edited, read};
 
 /// Replaces `from` in the example and expects the mistake at `key`, on the line of `to`'s first
@@ -204,6 +205,58 @@ fn values_of_another_type_are_refused_with_what_is_accepted() {
     );
     let error = read(&MINIMAL.replace("[[group]]", "[group]")).unwrap_err();
     assert_eq!(error.key_path(), Some("group"), "{error}");
+}
+
+#[test]
+fn what_endpoints_speak_fits_their_tls() {
+    let scratch = Scratch::new();
+    let ca = |text: &str| scratch.write("ca.pem", text).display().to_string();
+    let upstream = |lines: &str| {
+        edited(
+            "connect_timeout = ",
+            &format!("{lines}\nconnect_timeout = "),
+        )
+    };
+    let wrong = |lines: &str, key: &str, part: &str| {
+        let error = read(&upstream(lines)).unwrap_err();
+        assert_eq!(error.key_path(), Some(key), "{lines}: {error}");
+        assert!(error.to_string().contains(part), "{lines}: {error}");
+    };
+    wrong(
+        "protocol = \"spdy\"",
+        "upstream.protocol",
+        "\"http1\", \"h2c\", \"h2\"",
+    );
+    wrong("protocol = \"h2\"", "upstream.tls", "spoken over TLS");
+    wrong("tls = {}", "upstream.tls.ca", "is missing");
+    wrong(
+        "tls = { ca = \"absent.pem\" }",
+        "upstream.tls.ca",
+        "certificates",
+    );
+    let nothing = ca("no certificate at all");
+    wrong(
+        &format!("tls = {{ ca = \"{nothing}\" }}"),
+        "upstream.tls.ca",
+        "certificates",
+    );
+    let authority = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap();
+    let right = format!("ca = \"{}\"", ca(&authority.cert.pem()));
+    wrong(
+        &format!("tls = {{ {right}, server_name = \"no name\" }}"),
+        "upstream.tls.server_name",
+        "a host name",
+    );
+    wrong(
+        &format!("protocol = \"h2c\"\ntls = {{ {right} }}"),
+        "upstream.tls",
+        "has no effect",
+    );
+    let text = upstream(&format!(
+        "protocol = \"h2\"\ntls = {{ {right}, server_name = \"a\" }}"
+    ));
+    let settings = read(&text).unwrap();
+    assert_eq!(read(&settings.effective()).unwrap(), settings);
 }
 
 #[test]

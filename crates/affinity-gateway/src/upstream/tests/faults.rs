@@ -22,7 +22,7 @@ use tower_layer::Layer;
 use crate::{
     serve::{ServeOptions, Tunnels},
     upstream::{
-        Upstream, UpstreamError, UpstreamOptions,
+        Limits, TimeoutKind, Upstream, UpstreamError, UpstreamOptions,
         body::{Forwarded, Progress},
         deadline::Deadline,
     },
@@ -101,14 +101,15 @@ async fn silent_endpoint_times_out() {
 async fn the_time_counts_from_the_last_progress_of_the_upload() {
     let progress = Progress::begin();
     let mut upload = Forwarded::new(Full::new(Bytes::from_static(b"part")), progress.clone());
-    let mut deadline = task::spawn(Deadline::new(Duration::from_secs(10), progress));
+    let limits = Limits::default().response(Duration::from_secs(10));
+    let mut deadline = task::spawn(Deadline::new(limits, progress));
     assert_pending!(deadline.poll());
     advance(Duration::from_secs(9)).await;
     upload.frame().await.unwrap().unwrap();
     advance(Duration::from_secs(9)).await;
     assert_pending!(deadline.poll(), "the upload moved 9 s ago");
     advance(Duration::from_secs(2)).await;
-    assert_ready!(deadline.poll());
+    assert_eq!(assert_ready!(deadline.poll()), TimeoutKind::Response);
 }
 
 #[tokio::test]

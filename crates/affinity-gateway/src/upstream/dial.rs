@@ -1,0 +1,120 @@
+//! Opening connections to endpoints.
+
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::Uri;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::TlsConnector;
+use tokio_util::either::Either;
+use tower_service::Service;
+
+use super::{
+    EndpointProtocol, UpstreamOptions,
+    stream::Stream,
+    timeouts::{TimeoutKind, Timeouts},
+};
+
+/// Opens connections of one kind: all of them with TLS, or none.
+#[derive(Clone, Debug)]
+pub(super) struct Dialer {
+    within: Duration,
+    counted: Timeouts,
+    secure: Option<Arc<Secure>>,
+}
+
+struct Secure {
+    connector: TlsConnector,
+    name: Option<ServerName<'static>>,
+    http2: bool,
+}
+
+impl Dialer {
+    /// TLS is spoken where the options have it, but for h2c, which is without.
+    pub(super) fn new(options: &UpstreamOptions, protocol: EndpointProtocol) -> Self {
+        let tls = options
+            .tls
+            .as_ref()
+            .filter(|_| protocol != EndpointProtocol::H2c);
+        Self {
+            within: options.connect_timeout,
+            counted: options.timeouts.clone(),
+            secure: tls.map(|tls| {
+                Arc::new(Secure {
+                    connector: tls.config_for(protocol).into(),
+                    name: tls.name.clone(),
+                    http2: protocol.is_http2(),
+                })
+            }),
+        }
+    }
+
+    pub(super) fn is_secure(&self) -> bool {
+        self.secure.is_some()
+    }
+
+    /// A connection that is ready for HTTP, in time.
+    pub(super) async fn dial(self, address: SocketAddr) -> io::Result<Stream> {
+        if let Ok(opened) = timeout(self.within, self.open(address)).await {
+            return opened;
+        }
+        self.counted.note(TimeoutKind::Connect);
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    async fn open(&self, address: SocketAddr) -> io::Result<Stream> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let Some(secure) = &self.secure else {
+            return Ok(Stream::new(Either::Left(stream)));
+        };
+        let name = secure.name.clone();
+        let name = name.unwrap_or_else(|| ServerName::from(address.ip().to_canonical()));
+        let shaken = secure.connector.connect(name, stream).await;
+        let stream = shaken.inspect_err(|error| {
+            tracing::warn!(endpoint = %address, %error, "TLS with an endpoint failed");
+        })?;
+        if secure.http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+            tracing::warn!(endpoint = %address, "an endpoint does not speak h2 over TLS");
+            return Err(io::Error::other("h2 was not agreed upon"));
+        }
+        Ok(Stream::new(Either::Right(Box::new(stream))))
+    }
+}
+
+/// What the pool of HTTP/1.1 connections asks: its keys are addresses.
+impl Service<Uri> for Dialer {
+    type Response = TokioIo<Stream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<Stream>>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let address = uri.authority().and_then(|a| a.as_str().parse().ok());
+        let dialer = self.clone();
+        Box::pin(async move {
+            let address = address.ok_or(io::ErrorKind::InvalidInput)?;
+            dialer.dial(address).await.map(TokioIo::new)
+        })
+    }
+}
+
+impl std::fmt::Debug for Secure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secure")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
