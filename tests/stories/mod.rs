@@ -29,6 +29,7 @@ mod cuts;
 mod ending;
 mod http2;
 mod proxies;
+mod retries;
 mod sockets;
 mod tls;
 

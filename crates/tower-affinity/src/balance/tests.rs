@@ -6,6 +6,7 @@
     clippy::panic
 )]
 
+mod cost;
 mod cuts;
 mod flight;
 mod groups;
