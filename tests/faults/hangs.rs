@@ -7,14 +7,14 @@ use affinity_tests::proxy::Fault;
 use http::StatusCode;
 use tokio::time::{Instant, sleep};
 
-use crate::stage::{Between, NEW, Stage, mixed};
+use crate::stage::{Between, NEW, Stage, TIMED_OUT, mixed};
 
 /// Further attempts that are allowed.
 const RETRIES: usize = 2;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f05_a_pod_that_hangs_is_left_and_its_group_goes_on() {
-    let stage = Stage::new(Between::Nothing).await;
+    let stage = Stage::impatient(Between::Nothing).await;
     let load = stage.sessions().await;
     let running = load.open(stage.scale.rate, &mixed());
     let begun = Instant::now();
@@ -24,7 +24,7 @@ async fn f05_a_pod_that_hangs_is_left_and_its_group_goes_on() {
     victim.signal("STOP").await;
     stage.until_ready(NEW, 2).await;
     // what is under way is over
-    sleep(Duration::from_millis(700)).await;
+    sleep(TIMED_OUT).await;
     let known = Instant::now();
     sleep(stage.scale.phase(2.0)).await;
     let resumed = Instant::now();
@@ -66,7 +66,7 @@ async fn f06_a_slow_pod_gets_a_small_share() {
     let running = load.open(stage.scale.rate, &[Ask::get("/step")]);
     sleep(stage.scale.phase(0.5)).await;
     let victim = stage.victim();
-    stage.proxies[victim].inject(Fault::delay(Duration::from_millis(400)));
+    stage.proxies[victim].inject(Fault::delay(Duration::from_millis(800)));
     sleep(Duration::from_secs(1)).await;
     let known = Instant::now();
     sleep(stage.scale.phase(3.0)).await;
@@ -87,13 +87,13 @@ async fn f06_a_slow_pod_gets_a_small_share() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f07_a_pod_that_never_answers_costs_a_timeout_and_no_second_execution() {
-    let stage = Stage::new(Between::Proxies).await;
+    let stage = Stage::impatient(Between::Proxies).await;
     let load = stage.sessions().await;
     let running = load.open(stage.scale.rate, &mixed());
     sleep(stage.scale.phase(0.5)).await;
     stage.proxies[stage.victim()].inject(Fault::silent());
     stage.until_ready(NEW, 2).await;
-    sleep(Duration::from_millis(700)).await;
+    sleep(TIMED_OUT).await;
     let known = Instant::now();
     sleep(stage.scale.phase(2.0)).await;
     let shots = running.stop().await;

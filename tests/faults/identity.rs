@@ -1,8 +1,11 @@
-//! F19: two groups that cannot be told apart.
+//! F18 and F19: addresses and names that do not say which group is meant.
+
+use std::time::Duration;
 
 use affinity_tests::process::run;
+use tokio::time::{Instant, sleep};
 
-use crate::stage::{NEW, OLD, Stage, mixed};
+use crate::stage::{Between, NEW, OLD, Stage, mixed};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f19_two_groups_of_one_name_or_address_are_refused() {
@@ -50,5 +53,78 @@ async fn f19_two_groups_of_one_name_or_address_are_refused() {
         0,
         "a refused file moved a session: {:?}",
         joined.moves
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f18_an_address_that_another_group_took_over_executes_nothing_of_the_first() {
+    let mut stage = Stage::new(Between::Identity).await;
+    let load = stage.sessions().await;
+    let running = load.open(stage.scale.rate, &mixed());
+    sleep(stage.scale.phase(0.5)).await;
+    let victim = stage.victim();
+    stage.pods[victim].kill().await;
+    // the list still says that it is of the new group
+    let taken = stage.pods[victim]
+        .replaced(&stage.dir, OLD, "taken-over")
+        .await;
+    let settled = Instant::now() + Duration::from_millis(100);
+    stage.pods.push(taken);
+    sleep(stage.scale.phase(3.0)).await;
+    let shots = running.stop().await;
+
+    let joined = stage.join("F18", &shots);
+    assert_eq!(joined.moved(), 0, "a session was moved: {:?}", joined.moves);
+    let after = shots.sent(settled..Instant::now());
+    assert_eq!(
+        after.faults(),
+        Default::default(),
+        "the others of the group were there"
+    );
+    let found = stage
+        .sum("affinity_wrong_group_total", &[("group", NEW)])
+        .await;
+    assert!(found > 0.0, "the fault was never met");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f18_an_address_that_changes_its_group_in_the_list_serves_the_new_one_only() {
+    let mut stage = Stage::new(Between::Nothing).await;
+    let load = stage.sessions().await;
+    let running = load.open(stage.scale.rate, &mixed());
+    sleep(stage.scale.phase(0.5)).await;
+    let victim = stage.victim();
+    let address = stage.pods[victim].address();
+    stage
+        .config
+        .group(NEW)
+        .endpoints
+        .retain(|listed| *listed != address);
+    stage.reload();
+    sleep(Duration::from_millis(200)).await;
+    stage.pods[victim].end().await;
+    let taken = stage.pods[victim]
+        .replaced(&stage.dir, OLD, "taken-over")
+        .await;
+    stage.pods.push(taken);
+    stage.config.group(OLD).endpoints.push(address);
+    stage.reload();
+    stage.until_ready(OLD, 4).await;
+    sleep(stage.scale.phase(1.0)).await;
+    let shots = running.stop().await;
+
+    let joined = stage.join("F18 without the layer", &shots);
+    assert_eq!(joined.moved(), 0, "a session was moved: {:?}", joined.moves);
+    assert_eq!(
+        shots.faults(),
+        Default::default(),
+        "it had left the list before"
+    );
+    let served = stage.pods.last().expect("it was added").ledger();
+    assert!(
+        served
+            .iter()
+            .any(|line| line.done && line.request.is_some()),
+        "it serves nobody"
     );
 }

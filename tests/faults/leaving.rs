@@ -1,16 +1,17 @@
-//! F04: a pod that leaves while it has long requests.
+//! F03 and F04: pods that leave in good order.
 
 use std::time::Duration;
 
 use affinity_tests::load::Ask;
 use affinity_tests::until;
+use tokio::time::sleep;
 
-use crate::stage::{Between, Stage, UPSTREAM};
+use crate::stage::{Between, NEW, Stage, UPSTREAM, mixed};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f04_a_pod_that_leaves_finishes_its_long_requests() {
     let mut stage = Stage::configured(Between::Nothing, |config| {
-        config.sections = UPSTREAM.replace("600ms", "30s");
+        config.sections = UPSTREAM.replace("20s", "1m");
     })
     .await;
     let load = stage.sessions().await;
@@ -50,6 +51,46 @@ async fn f04_a_pod_that_leaves_finishes_its_long_requests() {
         shots.faults(),
         Default::default(),
         "cut with {on_victim} long requests at the pod"
+    );
+    assert_eq!(joined.moved(), 0, "a session was moved: {:?}", joined.moves);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f03_pods_that_leave_before_the_list_says_so_fail_nobody() {
+    let mut stage = Stage::new(Between::Nothing).await;
+    let load = stage.sessions().await;
+    let running = load.open(stage.scale.rate, &mixed());
+    let leaving = stage
+        .new_group()
+        .take(if stage.scale.sessions > 100 { 3 } else { 1 });
+    for at in leaving {
+        sleep(Duration::from_millis(300)).await;
+        stage.pods[at].signal("TERM").await;
+        // the list is late
+        sleep(Duration::from_secs(2)).await;
+        let listed = stage.config.group(NEW).endpoints.clone();
+        let gone = stage.pods[at].address();
+        stage
+            .config
+            .group(NEW)
+            .endpoints
+            .retain(|address| *address != gone);
+        stage.reload();
+        sleep(Duration::from_millis(100)).await;
+        stage.pods[at].end().await;
+        stage.pods[at].restart().await;
+        stage.config.group(NEW).endpoints = listed;
+        stage.reload();
+        stage.until_ready(NEW, 3).await;
+    }
+    sleep(stage.scale.phase(0.5)).await;
+    let shots = running.stop().await;
+
+    let joined = stage.join("F03", &shots);
+    assert_eq!(
+        shots.faults(),
+        Default::default(),
+        "a pod that left in good order failed somebody"
     );
     assert_eq!(joined.moved(), 0, "a session was moved: {:?}", joined.moves);
 }

@@ -16,6 +16,7 @@ mod stage;
 // One pod.
 mod bodies;
 mod hangs;
+mod killed;
 mod leaving;
 
 // A whole group.

@@ -11,7 +11,7 @@ pub(crate) struct Scale {
     pub(crate) sessions: usize,
     /// By how much a phase is longer than in the short form.
     longer: u32,
-    /// A latency may grow by this factor, and by a tenth of a second times `longer_tail`.
+    /// A latency may grow by this factor, and by that much more.
     factor: f64,
     slack: Duration,
 }
@@ -25,11 +25,11 @@ impl Scale {
     pub(crate) fn of_environment() -> Self {
         match std::env::var("AFFINITY_FAULTS").as_deref() {
             Err(_) | Ok("short") => Self {
-                rate: 200,
-                sessions: 40,
+                rate: 100,
+                sessions: 30,
                 longer: 1,
                 factor: 4.0,
-                slack: Duration::from_millis(150),
+                slack: Duration::from_millis(250),
             },
             Ok("full") => Self {
                 rate: 2000,

@@ -10,7 +10,7 @@ use affinity_tests::load::{Ask, Load, Shots};
 use affinity_tests::pod::{Line, Pod};
 use affinity_tests::process::Process;
 use affinity_tests::proxy::Proxy;
-use affinity_tests::replica::Replica;
+use affinity_tests::replica::{Replica, load};
 use affinity_tests::{Scratch, until_within};
 
 use crate::scale::Scale;
@@ -23,10 +23,13 @@ pub(crate) const NEW: &str = "c3d4e5f";
 /// Pods of each group.
 const EACH: usize = 3;
 
-/// Checks that find out fast, and timeouts that are over soon.
-pub(crate) const UPSTREAM: &str = "[upstream]\nconnect_timeout = \"500ms\"\n\
-    response_timeout = \"600ms\"\n\
+/// Checks that find out fast, and timeouts that only what hangs can meet.
+pub(crate) const UPSTREAM: &str = "[upstream]\nconnect_timeout = \"5s\"\n\
+    response_timeout = \"20s\"\n\
     health = { path = \"/livez\", interval = \"200ms\", unhealthy_after = 2, healthy_after = 1 }\n";
+
+/// By when a pod that hangs has cost its last timeout: a stage with [`Stage::impatient`].
+pub(crate) const TIMED_OUT: Duration = Duration::from_millis(1700);
 
 /// Everything that a fault needs.
 pub(crate) struct Stage {
@@ -48,17 +51,27 @@ pub(crate) enum Running {
     Process(Box<Process>),
 }
 
-/// What is between the gateway and the pods.
+/// What is between the gateway and the applications.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Between {
     Nothing,
     Proxies,
+    /// In each pod the layer that refuses what was meant for another group.
+    Identity,
 }
 
 impl Stage {
     /// Three pods of each of two groups with equal weights, and a gateway in this process.
     pub(crate) async fn new(between: Between) -> Self {
         Self::configured(between, |config| config.sections = UPSTREAM.to_owned()).await
+    }
+
+    /// As [`Stage::new`], for faults that hang: answers have to begin within 1.5 s.
+    pub(crate) async fn impatient(between: Between) -> Self {
+        Self::configured(between, |config| {
+            config.sections = UPSTREAM.replace("20s", "1500ms");
+        })
+        .await
     }
 
     /// As [`Stage::new`], with another configuration.
@@ -169,6 +182,16 @@ impl Stage {
         since.elapsed()
     }
 
+    /// Tells a gateway in this process of an edited configuration.
+    pub(crate) fn reload(&self) {
+        let Running::Here(replica) = &self.gateway else {
+            panic!("a process reads its file itself");
+        };
+        let settings = load(&self.config.write(&self.dir, "gateway.toml"));
+        let changed = replica.gateway.reload(settings);
+        changed.unwrap_or_else(|e| panic!("the edit is refused: {e}"));
+    }
+
     /// A sum in the gateway's metrics.
     pub(crate) async fn sum(&self, metric: &str, labels: &[(&str, &str)]) -> f64 {
         self.admin().samples().await.sum(metric, labels)
@@ -180,7 +203,11 @@ async fn parts(between: Between) -> (Scratch, Vec<Pod>, Vec<Proxy>, Config) {
     let (mut pods, mut proxies) = (Vec::new(), Vec::new());
     for group in [OLD, NEW] {
         for n in 1..=EACH {
-            let pod = Pod::start(&dir, group, &format!("{group}-{n}")).await;
+            let name = format!("{group}-{n}");
+            let pod = match between {
+                Between::Identity => Pod::with_identity(&dir, group, &name).await,
+                Between::Nothing | Between::Proxies => Pod::start(&dir, group, &name).await,
+            };
             if between == Between::Proxies {
                 proxies.push(Proxy::to(pod.address()).await);
             }

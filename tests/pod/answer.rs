@@ -19,16 +19,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONNECTION;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
 use sha2::{Digest, Sha256};
 use tokio::time::sleep;
 
+use crate::body::Answer;
 use crate::control::Switches;
 use crate::ledger::Ledger;
-
-type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// The largest answer.
 const LARGEST: usize = 16 << 20;
@@ -47,7 +45,7 @@ pub(crate) struct Pod {
 pub(crate) async fn answer(
     pod: Arc<Pod>,
     request: Request<Incoming>,
-) -> Result<Response<Body>, hyper::Error> {
+) -> Result<Response<Answer>, hyper::Error> {
     if request.uri().path() == "/livez" {
         let healthy = pod.switches.is_healthy();
         let status = if healthy {
@@ -82,7 +80,7 @@ pub(crate) async fn answer(
     } else {
         Bytes::from_static(b"done\n")
     };
-    let mut response = Response::new(Full::new(Bytes::new()).boxed_unsync());
+    let mut response = Response::new(whole(Bytes::new()));
     let fields = response.headers_mut();
     let mut tell = |name, value: &str| {
         fields.insert(name, HeaderValue::from_str(value).expect("a field's value"));
@@ -104,11 +102,11 @@ pub(crate) async fn answer(
         whole(content)
     };
     // in flight until the body is sent: the closure holds the place
-    let held = body.map_err(move |never| {
+    let held = body.map_err(move |never: Infallible| -> Infallible {
         let _ = &in_flight;
         match never {}
     });
-    *response.body_mut() = held.boxed_unsync();
+    *response.body_mut() = Answer::new(held);
     Ok(response)
 }
 
@@ -117,17 +115,19 @@ fn filler(length: usize) -> Bytes {
     (0..length).map(|at| (at ^ (at >> 8)) as u8).collect()
 }
 
-fn whole(content: Bytes) -> Body {
-    Full::new(content).boxed_unsync()
+fn whole(content: Bytes) -> Answer {
+    Answer::from(content)
 }
 
-fn pieces(content: &Bytes) -> Body {
+fn pieces(content: &Bytes) -> Answer {
     let pieces: Vec<_> = content
         .chunks(PIECE)
         .map(|piece| content.slice_ref(piece))
         .collect();
-    let frames = pieces.into_iter().map(|piece| Ok(Frame::data(piece)));
-    StreamBody::new(futures_util::stream::iter(frames)).boxed_unsync()
+    let frames = pieces
+        .into_iter()
+        .map(|piece| Ok::<_, Infallible>(Frame::data(piece)));
+    Answer::new(StreamBody::new(futures_util::stream::iter(frames)))
 }
 
 fn hash(content: &[u8]) -> String {

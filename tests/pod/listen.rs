@@ -3,22 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::service::service_fn;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
+use tower::{Layer, service_fn};
+use tower_affinity::GroupIdentityLayer;
 
 use crate::answer::{Pod, answer};
+use crate::body::Answer;
 use crate::options::Protocol;
 
 /// For ever: the orders end the process.
-pub(crate) async fn listen(listener: TcpListener, pod: Pod, protocol: Protocol) {
+pub(crate) async fn listen(listener: TcpListener, pod: Pod, protocol: Protocol, identity: bool) {
     let pod = Arc::new(pod);
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 let (stream, _) = accepted.expect("a pod can accept");
-                tokio::spawn(serve(stream, Arc::clone(&pod), protocol));
+                tokio::spawn(serve(stream, Arc::clone(&pod), protocol, identity));
             }
             () = pod.switches.left() => break,
         }
@@ -26,19 +32,33 @@ pub(crate) async fn listen(listener: TcpListener, pod: Pod, protocol: Protocol) 
     // what the kernel has queued would be reset with the listener
     while let Ok(accepted) = timeout(Duration::from_millis(2), listener.accept()).await {
         let (stream, _) = accepted.expect("a pod can accept");
-        tokio::spawn(serve(stream, Arc::clone(&pod), protocol));
+        tokio::spawn(serve(stream, Arc::clone(&pod), protocol, identity));
     }
     drop(listener);
     std::future::pending::<()>().await;
 }
 
-async fn serve(stream: TcpStream, pod: Arc<Pod>, protocol: Protocol) {
+async fn serve(stream: TcpStream, pod: Arc<Pod>, protocol: Protocol, identity: bool) {
     stream
         .set_nodelay(true)
         .expect("a socket takes its options");
     let stream = TokioIo::new(stream);
     let at = Arc::clone(&pod);
     let service = service_fn(move |request| answer(Arc::clone(&at), request));
+    if identity {
+        let group = pod.group.parse().expect("a group's name");
+        let service = GroupIdentityLayer::new(group).layer(service);
+        speak(stream, &pod, protocol, TowerToHyperService::new(service)).await;
+    } else {
+        speak(stream, &pod, protocol, TowerToHyperService::new(service)).await;
+    }
+}
+
+async fn speak<S>(stream: TokioIo<TcpStream>, pod: &Pod, protocol: Protocol, service: S)
+where
+    S: Service<Request<Incoming>, Response = Response<Answer>, Error = hyper::Error>,
+    S::Future: Send + 'static,
+{
     // how a connection ends is seen by the clients' side of the story
     match protocol {
         Protocol::Http1 => {

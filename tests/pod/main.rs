@@ -1,11 +1,12 @@
 //! An endpoint as a process of its own, which can be killed, stopped and told how to behave.
 //!
 //! ```text
-//! affinity-pod GROUP NAME ADDRESS LEDGER http1|h2c
+//! affinity-pod GROUP NAME ADDRESS LEDGER http1|h2c plain|identity
 //! ```
 //!
 //! It prints `listening ADDRESS`, appends what it executes to its [ledger], takes
 //! [orders](control) line by line, and ends when they end, so that it never outlives its story.
+//! With `identity` it refuses what was meant for another group.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,6 +15,7 @@
 )]
 
 mod answer;
+mod body;
 mod control;
 mod ledger;
 mod listen;
@@ -43,7 +45,7 @@ async fn main() {
         ledger: Ledger::open(&options.ledger),
         switches: switches.clone(),
     };
-    let listening = listen::listen(listener, pod, options.protocol);
+    let listening = listen::listen(listener, pod, options.protocol, options.identity);
     tokio::select! {
         () = listening => {}
         () = control::obey(&switches) => {}

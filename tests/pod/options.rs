@@ -11,6 +11,8 @@ pub(crate) struct Options {
     pub(crate) address: SocketAddr,
     pub(crate) ledger: PathBuf,
     pub(crate) protocol: Protocol,
+    /// Whether it refuses what was meant for another group.
+    pub(crate) identity: bool,
 }
 
 /// What is spoken; none is negotiated.
@@ -24,8 +26,8 @@ impl Options {
     /// Reads the words behind the program's name.
     pub(crate) fn read(words: impl Iterator<Item = String>) -> Self {
         let words: Vec<_> = words.collect();
-        let [group, name, address, ledger, protocol] = &words[..] else {
-            panic!("GROUP NAME ADDRESS LEDGER http1|h2c, not {words:?}");
+        let [group, name, address, ledger, protocol, identity] = &words[..] else {
+            panic!("GROUP NAME ADDRESS LEDGER http1|h2c plain|identity, not {words:?}");
         };
         Self {
             group: group.clone(),
@@ -36,6 +38,11 @@ impl Options {
                 "http1" => Protocol::Http1,
                 "h2c" => Protocol::H2c,
                 other => panic!("neither http1 nor h2c: {other}"),
+            },
+            identity: match identity.as_str() {
+                "plain" => false,
+                "identity" => true,
+                other => panic!("neither plain nor identity: {other}"),
             },
         }
     }

@@ -18,6 +18,7 @@ pub struct Pod {
     name: String,
     address: SocketAddr,
     protocol: &'static str,
+    identity: &'static str,
     ledger: PathBuf,
     running: Option<Running>,
 }
@@ -51,11 +52,21 @@ pub struct Line {
 impl Pod {
     /// Starts one that speaks HTTP/1.1, and waits until it listens.
     pub async fn start(dir: &Scratch, group: &str, name: &str) -> Self {
-        Self::speaking("http1", dir, group, name).await
+        Self::new("http1", "plain", dir, group, name).await
     }
 
-    /// Starts one that speaks `http1` or `h2c`, and waits until it listens.
-    pub async fn speaking(protocol: &'static str, dir: &Scratch, group: &str, name: &str) -> Self {
+    /// As [`Pod::start`], for one that refuses what was meant for another group.
+    pub async fn with_identity(dir: &Scratch, group: &str, name: &str) -> Self {
+        Self::new("http1", "identity", dir, group, name).await
+    }
+
+    async fn new(
+        protocol: &'static str,
+        identity: &'static str,
+        dir: &Scratch,
+        group: &str,
+        name: &str,
+    ) -> Self {
         // not the address that connections leave from, so that none of them can take its port
         // while it is dead
         let address = SocketAddr::from(([127, 44, 0, 1], 0));
@@ -64,6 +75,7 @@ impl Pod {
             name: name.to_owned(),
             address,
             protocol,
+            identity,
             ledger: dir.path().join(format!("{name}.ledger")),
             running: None,
         };
@@ -83,6 +95,7 @@ impl Pod {
             name: name.to_owned(),
             address: self.address,
             protocol: self.protocol,
+            identity: self.identity,
             ledger: dir.path().join(format!("{name}.ledger")),
             running: None,
         };
@@ -101,7 +114,7 @@ impl Pod {
         command
             .args([&self.group, &self.name, &self.address.to_string()])
             .arg(&self.ledger)
-            .arg(self.protocol)
+            .args([self.protocol, self.identity])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true);

@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
@@ -20,6 +20,9 @@ use crate::jar::{Jar, Keeps};
 
 /// Longer than any timeout of a gateway in these runs.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Shorter than a gateway keeps a connection that is not used.
+const IDLE: Duration = Duration::from_secs(4);
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -65,6 +68,9 @@ impl Kept {
             connector.set_nodelay(true);
             Client::builder(TokioExecutor::new())
                 .retry_canceled_requests(false)
+                // left before the gateway leaves it: the two would cross
+                .pool_idle_timeout(IDLE)
+                .pool_timer(TokioTimer::new())
                 .http2_only(http2)
                 .build(connector)
         };
