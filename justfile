@@ -56,6 +56,10 @@ faults seeds="10000" from=`date +%s`:
     AFFINITY_FAULTS=full cargo test --release -p affinity-tests --test faults -- --nocapture --test-threads 1
     SIM_SEEDS={{seeds}} SIM_FROM={{from}} cargo test --release -p tower-affinity-testing --test simulator invariants -- --nocapture
 
+# Upgrade a gateway in place fifty times under 2,000 requests a second: none may fail.
+upgrades:
+    cargo test --release -p affinity-tests --test end_to_end -- --ignored upgrades:: --nocapture
+
 # Play the same seeds with and without optimisation: every event has to be the same.
 same-trace seeds="32":
     test "$(cargo run -q -p tower-affinity-testing --example sim -- --seeds {{seeds}})" = "$(cargo run -q --release -p tower-affinity-testing --example sim -- --seeds {{seeds}})"

@@ -93,12 +93,22 @@ impl Process {
     ///
     /// If it ends before it is ready.
     pub async fn start_with(file: &Path, env: &[(&str, &str)]) -> Self {
+        Self::start_as(&[], file, env).await
+    }
+
+    /// As [`Process::start_with`], with more arguments.
+    ///
+    /// # Panics
+    ///
+    /// If it ends before it is ready.
+    pub async fn start_as(args: &[&str], file: &Path, env: &[(&str, &str)]) -> Self {
         let mut command = command();
         command.envs(env.iter().copied());
         command
             .arg("run")
             .arg("--config")
             .arg(file)
+            .args(args)
             .stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary can be run");
@@ -158,6 +168,16 @@ impl Process {
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// Its number.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("it still runs")
     }
 
     /// What it has logged so far.

@@ -32,6 +32,7 @@ mod proxies;
 mod retries;
 mod sockets;
 mod tls;
+mod upgrades;
 
 // What is counted.
 mod counts;

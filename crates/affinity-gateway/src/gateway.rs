@@ -1,13 +1,14 @@
 //! [`Gateway`]: data plane, control plane and admin side of one process.
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
@@ -16,7 +17,7 @@ use tower_affinity::core::{Clock, Engine};
 use crate::admin::{self, AdminOptions, AdminToken, Entrance};
 use crate::causes::with_causes;
 use crate::config::{Settings, watch_all};
-use crate::control::{Changed, Control, Start};
+use crate::control::{Changed, Control, SUCCESSOR, Start};
 use crate::cuts;
 use crate::drained;
 use crate::engine;
@@ -25,8 +26,9 @@ use crate::heartbeat::beat;
 use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
 use crate::reserved::Reserved;
-use crate::serve::{Drained, ServeOptions, serve};
+use crate::serve::{Drained, ServeOptions, Shutdown, serve};
 use crate::start_error::StartError;
+use crate::upgrade::{Offer, Offered, Takeover};
 
 /// A running gateway. Dropping it begins the same end as [`Gateway::shutdown`] without waiting.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ pub struct Gateway {
     admin: SocketAddr,
     data: JoinHandle<Drained>,
     tasks: Vec<JoinHandle<()>>,
-    shutdown: CancellationToken,
+    shutdown: Shutdown,
     /// Ends what a request that is still in flight counts on.
     rest: CancellationToken,
     _ends: [DropGuard; 2],
@@ -64,7 +66,21 @@ impl Gateway {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StartError> {
         let engine = engine::of(&settings.state)?;
-        Self::begin(settings, clock, engine).await
+        Self::begin(settings, clock, engine, None).await
+    }
+
+    /// As [`Gateway::start`], in the place of a running gateway with the same state file, whose
+    /// sockets and state this one takes over. That one goes on if this one cannot start, and ends
+    /// in good order if it can; no client is refused meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gateway::start`], and if no such gateway is there or it is of another kind.
+    pub async fn upgrade(settings: Settings) -> Result<Self, StartError> {
+        let clock = Arc::new(SystemClock::new());
+        let engine = engine::of(&settings.state)?;
+        let takeover = Takeover::begin(&settings.state.file).await?;
+        Self::begin(settings, clock, engine, Some(takeover)).await
     }
 
     /// As [`Gateway::start_with_clock`], as one of several replicas that share their state through
@@ -81,41 +97,65 @@ impl Gateway {
         clock: Arc<dyn Clock>,
         engine: Arc<dyn Engine>,
     ) -> Result<Self, StartError> {
-        Self::begin(settings, clock, Some(engine)).await
+        Self::begin(settings, clock, Some(engine), None).await
     }
 
     async fn begin(
         settings: Settings,
         clock: Arc<dyn Clock>,
         engine: Option<Arc<dyn Engine>>,
+        mut takeover: Option<Takeover>,
     ) -> Result<Self, StartError> {
-        let data = Reserved::new(settings.listen.address, "listen.address")?;
-        let side = Reserved::new(settings.listen.admin, "listen.admin")?;
+        let (data, side) = reserve(&settings, takeover.as_mut())?;
         let (address, admin) = (data.address(), side.address());
         let token = AdminToken::load_or_create(&settings.listen.admin_token_file)?;
-        let shutdown = CancellationToken::new();
+        let shutdown = Shutdown::new();
         let rest = CancellationToken::new();
-        let ends = [shutdown.clone(), rest.clone()].map(CancellationToken::drop_guard);
+        let ends = [shutdown.token().clone(), rest.clone()].map(CancellationToken::drop_guard);
         let entrance = Entrance::default();
-        let side = tokio::spawn(serve_admin(
-            side.listen()?,
-            entrance.routes().into_make_service_with_connect_info(),
-            rest.clone(),
-        ));
+        let side_end = rest.child_token();
+        let side = side.listen()?;
+        let side_socket = side.as_fd().try_clone_to_owned();
+        let serve_side = |listener| {
+            let routes = entrance.routes().into_make_service_with_connect_info();
+            tokio::spawn(serve_admin(listener, routes, side_end.clone()))
+        };
+        // as long as another process answers here, this one does not
+        let (mut side, later) = match &takeover {
+            None => (Some(serve_side(side)), None),
+            Some(takeover) => {
+                takeover.seal().await?;
+                (None, Some(side))
+            }
+        };
         let groups = Groups::new(Arc::clone(&clock));
         let metrics = Metrics::new().map_err(StartError::Metrics)?;
-        let Start { control, .. } = match engine {
-            Some(engine) => Control::join(&settings, groups, clock, engine).await?,
-            None => Control::start(&settings, groups, clock)?,
+        let Start { control, .. } = match (engine, &takeover) {
+            (Some(engine), None) => Control::join(&settings, groups, clock, engine).await?,
+            (Some(engine), Some(_)) => Control::join_over(&settings, groups, clock, engine).await?,
+            (None, None) => Control::start(&settings, groups, clock)?,
+            (None, Some(_)) => Control::take_over(&settings, groups, clock)?,
         };
         metrics.follow(&control);
         let options = ServeOptions::new()
             .drain_deadline(settings.listen.drain)
             .drain_delay(settings.listen.drain_delay);
+        let state = settings.state.file.clone();
         let running = Arc::new(Running::begin(settings, control, metrics)?);
+        let listener = Arc::new(data.listen()?);
+        if let Some(takeover) = &takeover {
+            takeover.wait(|| running.unready()).await?;
+            takeover.ready().await?;
+            own(running.control()).await;
+        }
+        let offer = side_socket.map(|admin| Offer {
+            control: running.control().clone(),
+            data: vec![Arc::downgrade(&listener)],
+            admin,
+        });
         let early = running.metrics().recorder().clone();
         let data = tokio::spawn(serve(
-            data.listen()?,
+            listener,
             running.path(),
             options
                 .recorder(move |status| early.early(status))
@@ -125,9 +165,22 @@ impl Gateway {
         ));
         let options = admin_options(&running, token, (address, admin), &shutdown);
         entrance.open(admin::router(options));
-        let mut tasks = vec![
-            side,
-            tokio::spawn(running.metrics().clone().upkeep(shutdown.clone())),
+        side = side.or(later.map(serve_side));
+        if let Some(takeover) = takeover {
+            takeover.serving().await;
+        }
+        let mut tasks: Vec<_> = side.into_iter().collect();
+        match offer {
+            Ok(offer) => tasks.push(tokio::spawn(stand(
+                offer,
+                state,
+                Arc::clone(&running),
+                (shutdown.clone(), side_end, rest.clone()),
+            ))),
+            Err(error) => tracing::warn!(%error, "no other process can take over from this one"),
+        }
+        tasks.extend([
+            tokio::spawn(running.metrics().clone().upkeep(shutdown.token().clone())),
             tokio::spawn(cuts::follow(
                 running.control().clone(),
                 running.metrics().recorder().clone(),
@@ -138,7 +191,7 @@ impl Gateway {
                 running.metrics().recorder().clone(),
                 rest.clone(),
             )),
-        ];
+        ]);
         if let Some(member) = running.control().member() {
             tasks.push(tokio::spawn(follow(member.clone(), rest.clone())));
             let recorder = running.metrics().recorder().clone();
@@ -183,7 +236,7 @@ impl Gateway {
     /// edit is applied as a whole, a bad one changes nothing, is logged with its line and counted.
     pub fn watch(&mut self, path: PathBuf) {
         let running = Arc::clone(&self.running);
-        let shutdown = self.shutdown.clone();
+        let shutdown = self.shutdown.token().clone();
         self.tasks.push(tokio::spawn(async move {
             loop {
                 let files = followed(&running, &path);
@@ -212,10 +265,19 @@ impl Gateway {
         self.running.reload(settings)
     }
 
+    /// Waits until another process has taken over: this one accepts no more, and is to be ended by
+    /// [`Gateway::shutdown`].
+    pub async fn taken_over(&self) {
+        self.shutdown.token().cancelled().await;
+        if !self.shutdown.is_handed_over() {
+            std::future::pending().await
+        }
+    }
+
     /// Ends in good order: `/readyz` says so at once, after `listen.drain_delay` nothing is accepted
     /// any more, and what is in flight is finished until `listen.drain`. Answers what had to be cut.
     pub async fn shutdown(self) -> Drained {
-        self.shutdown.cancel();
+        self.shutdown.begin();
         // a panic in the accept loop has cut everything already
         let drained = self.data.await.unwrap_or_default();
         // until here an abort was still heard, and its streams cut
@@ -234,7 +296,7 @@ impl Gateway {
                 tracing::warn!(error, "the other replicas do not hear that this one leaves");
             }
         }
-        match tokio::task::spawn_blocking(move || control.close()).await {
+        match spawn_blocking(move || control.close()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "the end of pins was not kept"),
             Err(error) => tracing::error!(%error, "the end of pins was not kept"),
@@ -248,11 +310,73 @@ fn followed(running: &Running, path: &Path) -> Vec<PathBuf> {
     [vec![path.to_owned()], running.files()].concat()
 }
 
+/// Both addresses, or the sockets that another process has them with.
+fn reserve(
+    settings: &Settings,
+    takeover: Option<&mut Takeover>,
+) -> Result<(Reserved, Reserved), StartError> {
+    let (data, side) = (settings.listen.address, settings.listen.admin);
+    match takeover.and_then(Takeover::sockets) {
+        None => Ok((
+            Reserved::new(data, "listen.address")?,
+            Reserved::new(side, "listen.admin")?,
+        )),
+        Some((data_socket, side_socket)) => Ok((
+            Reserved::handed(data_socket, data, "listen.address")?,
+            Reserved::handed(side_socket, side, "listen.admin")?,
+        )),
+    }
+}
+
+/// Takes the state file over. What cannot be kept now is kept with the next change.
+async fn own(control: &Control) {
+    let control = control.clone();
+    match spawn_blocking(move || control.own()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            let error = with_causes(&error);
+            tracing::error!(error, "the state that was taken over is not kept");
+        }
+        Err(error) => tracing::error!(%error, "the state that was taken over is not kept"),
+    }
+}
+
+/// Lets another process take over, then obeys what that one accepts until `rest`.
+async fn stand(
+    offer: Offer,
+    state: PathBuf,
+    running: Arc<Running>,
+    (shutdown, side_end, rest): (Shutdown, CancellationToken, CancellationToken),
+) {
+    let ended = |offered| {
+        running.metrics().upgraded(offered);
+        if offered == Offered::Done {
+            tracing::info!("another process has taken over; ending after what is in flight");
+            shutdown.hand_over();
+            side_end.cancel();
+        }
+    };
+    offer.stand(&state, shutdown.token().clone(), ended).await;
+    if !shutdown.is_handed_over() || running.control().member().is_some() {
+        return;
+    }
+    while !rest.is_cancelled() {
+        let control = running.control().clone();
+        if spawn_blocking(move || control.obey_successor())
+            .await
+            .is_err()
+        {
+            return;
+        }
+        tokio::time::sleep(SUCCESSOR).await;
+    }
+}
+
 fn admin_options(
     running: &Arc<Running>,
     token: AdminToken,
     (data, address): (SocketAddr, SocketAddr),
-    shutdown: &CancellationToken,
+    shutdown: &Shutdown,
 ) -> AdminOptions {
     let (state, shutdown) = (Arc::clone(running), shutdown.clone());
     AdminOptions {
@@ -262,7 +386,7 @@ fn admin_options(
         data,
         recorder: running.metrics().recorder().clone(),
         metrics: running.metrics().renderer(running.control()),
-        unready: Arc::new(move || match shutdown.is_cancelled() {
+        unready: Arc::new(move || match shutdown.is_begun() {
             true => vec!["ending: the gateway takes no new clients".to_owned()],
             false => state.unready(),
         }),

@@ -47,6 +47,8 @@ mod reserved;
 
 mod start_error;
 
+mod upgrade;
+
 mod gateway;
 
 // What would be, without doing it.
@@ -59,6 +61,7 @@ pub use reload::ReloadError;
 pub use stack::StackError;
 pub use start_error::StartError;
 pub use transport::TransportError;
+pub use upgrade::UpgradeError;
 
 #[cfg(test)]
 mod wire;

@@ -9,6 +9,7 @@ use crate::admin::TokenError;
 use crate::control::ControlError;
 use crate::stack::StackError;
 use crate::transport::TransportError;
+use crate::upgrade::UpgradeError;
 
 /// A gateway that could not start.
 #[derive(Debug, Error)]
@@ -45,6 +46,9 @@ pub enum StartError {
     /// The listener's transport cannot be built.
     #[error(transparent)]
     Transport(#[from] TransportError),
+    /// No other process could be taken over from; it goes on.
+    #[error("no upgrade")]
+    Upgrade(#[from] UpgradeError),
     /// The metrics cannot be set up.
     #[error("the metrics cannot be set up: {0}")]
     Metrics(String),

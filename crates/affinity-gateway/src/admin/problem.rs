@@ -7,7 +7,7 @@ use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde::Serialize;
 
 use crate::causes::with_causes;
-use crate::control::ControlError;
+use crate::control::{ControlError, StoreError};
 
 /// A problem: `type` is stable, for machines; `detail` is for people.
 #[derive(Debug, Serialize)]
@@ -102,6 +102,11 @@ impl From<ControlError> for Problem {
                 "the state that the gateways share is out of reach",
             ),
             ControlError::Within(_) => Self::bad_request(""),
+            ControlError::Store(StoreError::HandedOver) => Self::new(
+                StatusCode::CONFLICT,
+                "handed-over",
+                "another process takes over from this one",
+            ),
             ControlError::Stale { .. } => Self::new(
                 StatusCode::PRECONDITION_FAILED,
                 "stale-revision",

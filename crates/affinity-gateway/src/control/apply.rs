@@ -25,6 +25,7 @@ impl Control {
     /// As [`Control::change`], and if a key would leave too early.
     pub fn apply(&self, settings: &Settings) -> Result<Changed, ControlError> {
         let _saving = self.saving();
+        self.unless_sealed()?;
         let mut live = self.live();
         let before = self.0.rollouts.current();
         let last = live.kept.applied.clone();

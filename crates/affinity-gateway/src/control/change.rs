@@ -53,10 +53,10 @@ impl Control {
     /// nothing has changed. An abort is made even if it cannot be kept.
     pub fn change(&self, request: &Request) -> Result<Changed, ControlError> {
         let (who, verb, what) = (&request.who, request.verb.name(), &request.verb);
-        let changed = match self.member() {
+        let changed = self.unless_sealed().and_then(|()| match self.member() {
             Some(member) => member.change_blocking(request),
             None => self.change_alone(request),
-        };
+        });
         match &changed {
             Ok(Changed { before, after, .. }) => {
                 let (before, after) = (before.revision().0, after.revision().0);
@@ -74,6 +74,7 @@ impl Control {
 
     fn change_alone(&self, request: &Request) -> Result<Changed, ControlError> {
         let _saving = self.saving();
+        self.unless_sealed()?;
         let mut live = self.live();
         let before = self.0.rollouts.current();
         let is_abort = matches!(request.verb, Verb::Abort { .. });

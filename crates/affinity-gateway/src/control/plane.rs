@@ -66,22 +66,46 @@ impl Control {
         clock: Arc<dyn Clock>,
     ) -> Result<Start, ControlError> {
         let file = StateFile::new(settings.state.file.clone());
+        Self::start_from(file, settings, groups, clock)
+    }
+
+    /// As [`Control::start`], with the state of a process that is being taken over: nothing is
+    /// written before [`Control::own`].
+    pub(crate) fn take_over(
+        settings: &Settings,
+        groups: Groups,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Start, ControlError> {
+        let file = StateFile::of_another(settings.state.file.clone());
+        Self::start_from(file, settings, groups, clock)
+    }
+
+    fn start_from(
+        file: StateFile,
+        settings: &Settings,
+        groups: Groups,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Start, ControlError> {
         let kept = match file.load()? {
             Some(kept) => kept,
             None => Kept::first(settings, clock.now())?,
         };
-        Self::begin(settings, groups, clock, kept, None)
+        Self::begin(file, settings, groups, clock, (kept, None))
     }
 
     /// Begins with what is kept, and applies what was edited since.
     pub(super) fn begin(
+        file: StateFile,
         settings: &Settings,
         groups: Groups,
         clock: Arc<dyn Clock>,
-        mut kept: Kept,
-        shared: Option<(Arc<Shared>, Served)>,
+        (mut kept, shared): (Kept, Option<(Arc<Shared>, Served)>),
     ) -> Result<Start, ControlError> {
-        let lost_until = clock.now().plus(settings.pin.lifetimes.max_age());
+        let mut lost_until = clock.now().plus(settings.pin.lifetimes.max_age());
+        if file.owner().is_another() {
+            // the other process issues pins until it has drained
+            lost_until = lost_until.plus(settings.listen.drain);
+        }
         let expiries = kept.expiries.restore(&kept.rollout, lost_until);
         kept.expiries = KeptExpiries::so_far(&expiries);
         let (shared, served) = shared.unzip();
@@ -97,7 +121,7 @@ impl Control {
             groups,
             expiries,
             clock: SharedClock(clock),
-            file: StateFile::new(settings.state.file.clone()),
+            file,
             live: Mutex::new(live),
             saving: Mutex::new(()),
             peers: Peers::default(),
@@ -230,6 +254,10 @@ impl Control {
 
     fn keep(&self, expiries: KeptExpiries) -> Result<(), StoreError> {
         let _saving = self.saving();
+        // what is issued here is counted by the process that has taken over
+        if self.0.file.owner().is_sealed() {
+            return Ok(());
+        }
         let kept = self.live().kept.clone();
         if kept.expiries == expiries {
             return Ok(());
@@ -245,6 +273,12 @@ impl Control {
         let _saving = self.saving();
         let kept = self.live().kept.clone();
         self.0.file.save(&kept)
+    }
+
+    /// Keeps what was accepted, and until when pins are valid.
+    pub(super) fn save_so_far(&self) -> Result<(), StoreError> {
+        self.live().kept.expiries = KeptExpiries::so_far(&self.0.expiries);
+        self.save()
     }
 
     pub(super) fn saving(&self) -> MutexGuard<'_, ()> {

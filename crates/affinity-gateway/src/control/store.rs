@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +20,7 @@ use super::applied::AppliedGroups;
 use super::cookies::CookieUse;
 use super::expiries::KeptExpiries;
 use super::keys::KeyUse;
+use super::owner::Owner;
 use super::random::replica_name;
 
 /// The version of the file that this release writes and reads.
@@ -44,6 +46,9 @@ pub enum StoreError {
          the states and weights of the configuration (aborts in it would be forgotten)"
     )]
     Damaged(PathBuf),
+    /// Another process takes it over.
+    #[error("another process takes over from this one; repeat it there in a moment")]
+    HandedOver,
     /// A later release has written it.
     #[error("the state file {path} has version {version}; run the release that wrote it")]
     Version {
@@ -108,11 +113,28 @@ struct StateDocument {
 #[derive(Clone, Debug)]
 pub(super) struct StateFile {
     path: PathBuf,
+    owner: Arc<Owner>,
 }
 
 impl StateFile {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path }
+        Self {
+            path,
+            owner: Arc::default(),
+        }
+    }
+
+    /// The file of another process, which is only read until that one gives it away.
+    pub(super) fn of_another(path: PathBuf) -> Self {
+        Self {
+            path,
+            owner: Arc::new(Owner::another()),
+        }
+    }
+
+    /// Who writes it.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     /// What the file holds; `None` if there is none yet.
@@ -164,8 +186,15 @@ impl StateFile {
         }))
     }
 
-    /// Replaces the file. When this returns, the state is on the disk.
+    /// Replaces the file. When this returns, the state is on the disk, unless it is not yet this
+    /// process's to write.
     pub(super) fn save(&self, kept: &Kept) -> Result<(), StoreError> {
+        if self.owner.is_sealed() {
+            return Err(StoreError::HandedOver);
+        }
+        if self.owner.is_another() {
+            return Ok(());
+        }
         let document = StateDocument {
             rollout: kept.rollout.to_document(),
             endpoints: kept.endpoints.clone(),

@@ -17,6 +17,7 @@ use tower_affinity::record::Recorder;
 use self::shared::SharedSeries;
 pub(crate) use self::transport::TransportSeries;
 use crate::control::Control;
+use crate::upgrade::Offered;
 use crate::upstream::Timeouts;
 
 /// Upper bounds in seconds: those of the semantic conventions for the duration of HTTP requests,
@@ -35,12 +36,14 @@ pub(crate) struct Metrics {
     handle: PrometheusHandle,
     recorder: Recorder,
     config_rejected: Counter,
+    upgrades: [Counter; 2],
     shared: SharedSeries,
     transport: TransportSeries,
     timeouts: Timeouts,
 }
 
 const CONFIG_REJECTED: &str = "affinity_config_rejected_total";
+const UPGRADES: &str = "affinity_upgrades_total";
 
 impl Metrics {
     pub(crate) fn new() -> Result<Self, String> {
@@ -54,6 +57,13 @@ impl Metrics {
         let metadata = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
         let config_rejected =
             exporter.register_counter(&Key::from_static_name(CONFIG_REJECTED), &metadata);
+        let help = "Times that another process took over from this one, or failed to.";
+        exporter.describe_counter(UPGRADES.into(), Some(Unit::Count), help.into());
+        let upgrades = ["done", "failed"].map(|outcome| {
+            let label = metrics::Label::new("outcome", outcome);
+            let key = Key::from_parts(UPGRADES, vec![label]);
+            exporter.register_counter(&key, &metadata)
+        });
         let shared = SharedSeries::register(&exporter, &metadata);
         let transport = TransportSeries::register(&exporter, &metadata);
         let timeouts = upstream::timeouts(&exporter, &metadata);
@@ -61,6 +71,7 @@ impl Metrics {
             handle,
             recorder: Recorder::new(Arc::new(exporter)),
             config_rejected,
+            upgrades,
             shared,
             transport,
             timeouts,
@@ -87,6 +98,14 @@ impl Metrics {
     /// What is counted of connections before HTTP.
     pub(crate) fn transport(&self) -> &TransportSeries {
         &self.transport
+    }
+
+    pub(crate) fn upgraded(&self, offered: Offered) {
+        let [done, failed] = &self.upgrades;
+        match offered {
+            Offered::Done => done.increment(1),
+            Offered::Failed => failed.increment(1),
+        }
     }
 
     /// Counts exchanges with endpoints that took too long.
@@ -125,7 +144,7 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIG_REJECTED, shared, transport, upstream};
+    use super::{CONFIG_REJECTED, UPGRADES, shared, transport, upstream};
 
     #[test]
     fn the_page_has_a_row_for_each_of_the_gateways_own_metrics() {
@@ -139,11 +158,11 @@ mod tests {
             transport::HEADERS,
             transport::NOT_AFTER,
         ];
-        for name in own
-            .map(|(name, _)| name)
-            .into_iter()
-            .chain([CONFIG_REJECTED, upstream::TIMEOUTS])
-        {
+        for name in own.map(|(name, _)| name).into_iter().chain([
+            CONFIG_REJECTED,
+            UPGRADES,
+            upstream::TIMEOUTS,
+        ]) {
             let row = format!("\n| `{name}` | ");
             assert!(page.contains(&row), "docs/metrics.md has no row of {name}");
         }

@@ -1,6 +1,7 @@
 //! `gateway run`: serves until it is told to end.
 
 mod log;
+mod notify;
 mod signals;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
@@ -21,11 +22,16 @@ use crate::{
 ///
 /// Prints one line on stdout when it is ready, logs to stderr (RUST_LOG filters), and follows edits
 /// of the configuration. SIGTERM and Ctrl-C end it after what is in flight; a second one at once.
+/// With --upgrade it takes the place of the running gateway, and no client notices.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    /// Take over sockets and state from the gateway that runs with the same state file, which then
+    /// ends; if that fails, the running one goes on
+    #[arg(long)]
+    upgrade: bool,
     /// The form of the log
     #[arg(long, value_enum, default_value = "text")]
     log: LogFormat,
@@ -50,6 +56,13 @@ impl Run {
         ended
     }
 
+    async fn start(&self, settings: Settings) -> Result<Gateway, StartError> {
+        match self.upgrade {
+            true => Gateway::upgrade(settings).await,
+            false => Gateway::start(settings).await,
+        }
+    }
+
     async fn serve(self, settings: Settings) -> Result<(), Failure> {
         let mut signals = Signals::listen()?;
         let scheme = match &settings.listen.tls {
@@ -57,7 +70,7 @@ impl Run {
             None => "http",
         };
         let mut gateway = tokio::select! {
-            started = Gateway::start(settings) => started?,
+            started = self.start(settings) => started?,
             // it may wait for ever for the state that it shares
             signal = signals.next() => {
                 tracing::info!(signal, "ended before it had a state");
@@ -69,11 +82,14 @@ impl Run {
         let admin = gateway.admin();
         gateway.watch(self.config);
         say(&ready(self.json, &address, admin, revision))?;
-        let signal = signals.next().await;
-        tracing::info!(
-            signal,
-            "ending after what is in flight; another signal ends at once"
-        );
+        notify::ready();
+        tokio::select! {
+            signal = signals.next() => tracing::info!(
+                signal,
+                "ending after what is in flight; another signal ends at once"
+            ),
+            () = gateway.taken_over() => {}
+        }
         tokio::select! {
             drained = gateway.shutdown() => tracing::info!(?drained, "ended"),
             signal = signals.next() => tracing::warn!(signal, "ended at once"),
@@ -106,6 +122,7 @@ impl From<StartError> for Failure {
 fn exit(error: &StartError) -> Exit {
     match error {
         StartError::Listen { .. }
+        | StartError::Upgrade(_)
         | StartError::Metrics(_)
         | StartError::Control(ControlError::Store(_)) => Exit::Failed,
         StartError::Token(TokenError::Short(_)) => Exit::Usage,

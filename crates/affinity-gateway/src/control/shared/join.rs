@@ -14,6 +14,7 @@ use crate::config::Settings;
 use crate::control::ControlError;
 use crate::control::peers::Served;
 use crate::control::plane::{Control, Start};
+use crate::control::random::replica_name;
 use crate::control::store::{Kept, StateFile};
 
 /// How long it is waited before the engine is asked again.
@@ -36,13 +37,41 @@ impl Control {
         clock: Arc<dyn Clock>,
         engine: Arc<dyn Engine>,
     ) -> Result<Start, ControlError> {
-        let shared = Arc::new(Shared::new(engine, settings.service.clone(), clock.now()));
         let file = StateFile::new(settings.state.file.clone());
-        let local = match spawn_blocking(move || file.load()).await {
+        Self::join_from(file, settings, groups, clock, engine).await
+    }
+
+    /// As [`Control::join`], beside a process that is being taken over: as a new replica, since the
+    /// other one speaks for what it has open until it leaves. Nothing is written before
+    /// [`Control::own`].
+    pub(crate) async fn join_over(
+        settings: &Settings,
+        groups: Groups,
+        clock: Arc<dyn Clock>,
+        engine: Arc<dyn Engine>,
+    ) -> Result<Start, ControlError> {
+        let file = StateFile::of_another(settings.state.file.clone());
+        Self::join_from(file, settings, groups, clock, engine).await
+    }
+
+    async fn join_from(
+        file: StateFile,
+        settings: &Settings,
+        groups: Groups,
+        clock: Arc<dyn Clock>,
+        engine: Arc<dyn Engine>,
+    ) -> Result<Start, ControlError> {
+        let shared = Arc::new(Shared::new(engine, settings.service.clone(), clock.now()));
+        let local = file.clone();
+        let local = match spawn_blocking(move || local.load()).await {
             Ok(loaded) => loaded?,
             Err(_) => None,
         };
         let (kept, served) = match local {
+            Some(kept) if file.owner().is_another() => {
+                let replica = replica_name()?;
+                (Kept { replica, ..kept }, Served::Never)
+            }
             Some(kept) => {
                 let served = shared.served(&kept.replica).await;
                 (kept, served)
@@ -50,8 +79,9 @@ impl Control {
             None => (shared.first(settings, &*clock).await?, Served::Never),
         };
         let (settings, begun) = (settings.clone(), (Arc::clone(&shared), served));
-        let start =
-            spawn_blocking(move || Self::begin(&settings, groups, clock, kept, Some(begun)));
+        let start = spawn_blocking(move || {
+            Self::begin(file, &settings, groups, clock, (kept, Some(begun)))
+        });
         let start = start
             .await
             .map_err(|_| ControlError::Shared(SharedTrouble::Busy))??;
