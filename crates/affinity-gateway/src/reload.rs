@@ -70,6 +70,8 @@ impl Running {
             control.clock(),
         )?;
         let tunnels = Tunnels::new();
+        let balancing = settings.upstream.balancing.clone();
+        control.groups().balance(balancing);
         let options = options(&settings, &metrics)?;
         let checks = Checks::begin(control.groups().clone(), &settings.upstream, &options);
         let upstream = Upstream::new(options, tunnels.clone());
@@ -149,7 +151,7 @@ impl Running {
         if let Some(key) = needs_restart(&live.settings, &settings) {
             return Err(ReloadError::NeedsRestart(key));
         }
-        let recheck = live.settings.upstream != settings.upstream
+        let recheck = !live.settings.upstream.dials_like(&settings.upstream)
             || protocols(&live.settings).ne(protocols(&settings));
         let redial = recheck
             || live.settings.scopes != settings.scopes
@@ -171,6 +173,8 @@ impl Running {
         if live.settings.listen != settings.listen {
             self.doorstep.take(&settings.listen, transport);
         }
+        let balancing = settings.upstream.balancing.clone();
+        self.control.groups().balance(balancing);
         self.swap.replace(stack);
         if recheck {
             let groups = self.control.groups().clone();

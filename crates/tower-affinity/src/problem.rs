@@ -150,7 +150,12 @@ impl Problem {
             status,
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
         ) {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            // those that an overload refuses together must not come back together
+            let seconds = match self {
+                Self::Capacity => fastrand::u16(1..=3),
+                _ => 1,
+            };
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         let extensions = response.extensions_mut();
         extensions.insert(OwnAnswer);

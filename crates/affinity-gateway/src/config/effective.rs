@@ -4,8 +4,10 @@ use std::fmt::{self, Display, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use tower_affinity::balance::{Balancing, EjectionPolicy};
 use tower_affinity::wire::AssignBy;
 
+use super::balance::CHOICES;
 use super::cookie::SAME_SITES;
 use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
@@ -84,6 +86,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         "retries = {{ max = {max}, budget_percent = {budget_percent}, "
     )?;
     writeln!(f, "budget_floor = {budget_floor}, max_body = {max_body} }}")?;
+    balancing_keys(f, &upstream.balancing)?;
     if let Some(health) = &upstream.health {
         let (path, interval) = (quoted(&health.path), in_words(health.interval));
         write!(f, "health = {{ path = {path}, interval = \"{interval}\", ")?;
@@ -147,6 +150,25 @@ fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {
     )
 }
 
+fn balancing_keys(f: &mut String, balancing: &Balancing) -> fmt::Result {
+    writeln!(f, "balance = \"{}\"", word(&CHOICES, &balancing.choice))?;
+    if let Some(limit) = balancing.max_in_flight {
+        writeln!(f, "max_in_flight = {limit}")?;
+    }
+    let EjectionPolicy {
+        failures,
+        base,
+        max,
+    } = balancing.ejection;
+    let (base, max) = (in_words(base), in_words(max));
+    writeln!(
+        f,
+        "ejection = {{ failures = {failures}, base = \"{base}\", max = \"{max}\" }}"
+    )?;
+    let slow_start = in_words(balancing.slow_start);
+    writeln!(f, "slow_start = \"{slow_start}\"")
+}
+
 fn group_section(f: &mut String, group: &GroupSetting) -> fmt::Result {
     writeln!(f, "\n[[group]]\nname = {}", quoted(group.name.as_str()))?;
     writeln!(
@@ -167,6 +189,7 @@ fn group_section(f: &mut String, group: &GroupSetting) -> fmt::Result {
         let protocol = word(&EndpointProtocol::WORDS, protocol);
         writeln!(f, "protocol = \"{protocol}\"")?;
     }
+    writeln!(f, "reserve_percent = {}", group.reserve_percent)?;
     writeln!(f, "compatible_with = []")
 }
 

@@ -30,6 +30,8 @@ pub struct GroupSetting {
     pub max_in_flight: Option<u32>,
     /// What its endpoints speak; `None`: as `[upstream]` says.
     pub protocol: Option<EndpointProtocol>,
+    /// How many percent of that only requests that obey a pin may use.
+    pub reserve_percent: u8,
 }
 
 /// Where a group is in its life.
@@ -102,6 +104,8 @@ impl<'a> Block<'a> {
         let protocol = section
             .field("protocol")
             .and_then(|field| upstream::protocol(&field));
+        let reserve = section.field("reserve_percent");
+        let reserve = reserve.and_then(|field| field.integer(&PERCENT));
         let state = state(&section);
 
         let endpoints = section.field("endpoints");
@@ -129,6 +133,9 @@ impl<'a> Block<'a> {
             endpoints: endpoints.iter().map(|(_, address)| *address).collect(),
             max_in_flight: max_in_flight.and_then(|n| u32::try_from(n).ok()),
             protocol,
+            reserve_percent: reserve
+                .and_then(|n| u8::try_from(n).ok())
+                .unwrap_or(RESERVE),
         };
         Some(Self {
             group,
@@ -194,4 +201,7 @@ pub(super) const ENDPOINT: &str =
 const MAX_GROUPS: usize = 64;
 const MAX_ENDPOINTS: usize = 10_000;
 const WEIGHTS: RangeInclusive<u64> = 0..=Weight::MAX.get() as u64;
+const PERCENT: RangeInclusive<u64> = 0..=100;
+/// Enough that sessions go on while new ones are refused.
+const RESERVE: u8 = 10;
 const IN_FLIGHT: RangeInclusive<u64> = 1..=1_000_000;

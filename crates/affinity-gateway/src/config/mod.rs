@@ -7,6 +7,7 @@
 //!
 //! [`watch`] says when the file may have changed; applying a change is not done here.
 
+mod balance;
 mod cookie;
 mod document;
 mod effective;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use tower_affinity::balance::Balancing;
+
 use super::Sources;
+use super::balance;
 use super::endpoint_tls::{self, UpstreamTls};
 use super::field::Field;
 use super::group::GroupSetting;
@@ -30,6 +33,8 @@ pub struct Upstream {
     pub idle_timeout: Duration,
     /// How long a whole exchange may take; `None`: for ever.
     pub total_timeout: Option<Duration>,
+    /// How endpoints of a group are chosen and left out.
+    pub balancing: Balancing,
     /// Active checks; `None`: endpoints are taken as healthy.
     pub health: Option<Health>,
 }
@@ -46,6 +51,19 @@ pub struct Health {
     pub unhealthy_after: u32,
     /// How many successes in a row make it healthy again.
     pub healthy_after: u32,
+}
+
+impl Upstream {
+    /// Whether connections to endpoints, and their checks, are the same: whom a request is given to
+    /// and how often needs no new ones.
+    pub(crate) fn dials_like(&self, other: &Self) -> bool {
+        let same = Self {
+            balancing: other.balancing.clone(),
+            retries: other.retries,
+            ..self.clone()
+        };
+        same == *other
+    }
 }
 
 pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
@@ -69,6 +87,7 @@ pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
     let total_timeout = upstream
         .field("total_timeout")
         .and_then(|field| field.duration(&TOTAL));
+    let balancing = balance::read(upstream);
     let health = upstream
         .field("health")
         .map(|field| health(&field.section()));
@@ -81,6 +100,7 @@ pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
         retries: retries.unwrap_or_default(),
         idle_timeout,
         total_timeout,
+        balancing,
         health,
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Live {
     pub(super) policy: RollbackPolicy,
     pub(super) within: Duration,
     pub(super) streams: Duration,
-    pub(super) limits: BTreeMap<String, u32>,
+    pub(super) limits: Limits,
     pub(super) scopes: Vec<ScopeSetting>,
     /// The endpoints that the settings name.
     pub(super) configured: Endpoints,
@@ -38,13 +38,18 @@ pub(super) struct Live {
     pub(super) record: Option<ReplicaRecord>,
 }
 
+/// How many requests a group may have in flight, and the percent of these that are kept for those
+/// that obey a pin, by its name.
+pub(super) type Limits = BTreeMap<String, (u32, u8)>;
+
 /// Addresses by the name of their group.
 pub(super) type Endpoints = BTreeMap<String, Vec<SocketAddr>>;
 
 impl Live {
     pub(super) fn of(settings: &Settings, kept: Kept) -> Result<Self, ControlError> {
         let limits = settings.groups.iter();
-        let limits = limits.filter_map(|g| Some((g.name.to_string(), g.max_in_flight?)));
+        let limits = limits
+            .filter_map(|g| Some((g.name.to_string(), (g.max_in_flight?, g.reserve_percent))));
         let configured = settings.groups.iter();
         let configured = configured.map(|g| (g.name.to_string(), g.endpoints.clone()));
         let ring = settings.pin.keyring().map_err(ControlError::Keyring)?;

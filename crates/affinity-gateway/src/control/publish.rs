@@ -6,11 +6,13 @@ use std::net::{IpAddr, SocketAddr};
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{GroupName, Rollout, State};
 
+use super::live::Limits;
+
 pub(super) fn publish_endpoints(
     groups: &Groups,
     rollout: &Rollout,
     endpoints: &BTreeMap<String, Vec<SocketAddr>>,
-    limits: &BTreeMap<String, u32>,
+    limits: &Limits,
 ) {
     for group in rollout.groups() {
         let name = group.name();
@@ -24,7 +26,9 @@ pub(super) fn publish_endpoints(
                 }
                 let serves = matches!(group.state(), State::Active | State::Draining { .. });
                 groups.judge(name, serves);
-                groups.limit(name, limits.get(name.as_str()).map(|limit| *limit as usize));
+                let limit = limits.get(name.as_str());
+                groups.limit(name, limit.map(|(most, _)| *most as usize));
+                groups.reserve(name, limit.map_or(0, |(_, percent)| *percent));
             }
             _ => {
                 groups.remove(name);

@@ -18,6 +18,7 @@ use tower_test::mock;
 
 use super::{RespondLayer, UpstreamFault};
 use crate::balance::{Error, Unserved};
+use crate::problem::Problem;
 use crate::{BoxError, OwnAnswer};
 
 type Answer = Response<Full<Bytes>>;
@@ -121,4 +122,13 @@ async fn what_is_answered_passes_untouched() {
     let answer = answer.unwrap();
     assert_eq!(answer.status(), 503);
     assert!(answer.extensions().get::<OwnAnswer>().is_none());
+}
+
+#[test]
+fn what_an_overload_refuses_does_not_come_back_at_once() {
+    let answers = (0..200).map(|_| Problem::Capacity.response::<Full<Bytes>>("full"));
+    let seconds = answers.map(|answer| answer.headers()["retry-after"].clone());
+    let seconds: std::collections::HashSet<_> = seconds.collect();
+    let expected = ["1", "2", "3"].map(http::HeaderValue::from_static);
+    assert_eq!(seconds, expected.into());
 }

@@ -88,6 +88,10 @@ fn every_key_has_a_row_in_its_table() {
             "### `upstream.health`",
             format!("{MINIMAL}[upstream]\nhealth = {{ stranger = 1 }}"),
         ),
+        (
+            "### `upstream.ejection`",
+            format!("{MINIMAL}[upstream]\nejection = {{ stranger = 1 }}"),
+        ),
         ("## `[[group]]`", format!("{MINIMAL}stranger = 1")),
         (
             "## `[[scope]]`",

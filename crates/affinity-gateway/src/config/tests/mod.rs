@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::{ConfigError, Settings, parse};
 
+mod balance;
 mod documented;
 mod effective;
 mod files;

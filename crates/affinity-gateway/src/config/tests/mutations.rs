@@ -31,7 +31,7 @@ on_gone = "strict"
         .replacen("\n[[scope]]", more, 1)
         .replace(
             "[upstream]",
-            "[upstream]\nretries = { max = 1, budget_percent = 10, budget_floor = 0, max_body = 8 }",
+            "[upstream]\nslow_start = \"5s\"\nejection = { failures = 3, base = \"1s\", max = \"9s\" }\nretries = { max = 1, budget_percent = 10, budget_floor = 0, max_body = 8 }",
         )
         .replace("clock_skew", "drop_early = [\"2025-01\"]\nclock_skew")
 }
