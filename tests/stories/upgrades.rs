@@ -33,6 +33,7 @@ async fn upgraded(file: &Path) -> Process {
 }
 
 /// Upgrades `count` times under a load, each after the one before has ended.
+#[expect(clippy::print_stdout, reason = "a run tells what it measured")]
 async fn upgrades_lose_nothing(count: usize, mix: Mix, pause: Duration) {
     let fleet = Fleet::start(&[OLD, NEW], 2).await;
     let dir = Scratch::new();
