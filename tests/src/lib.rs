@@ -19,6 +19,7 @@ pub mod proxy;
 
 // What is in front of it.
 pub mod client;
+pub mod http2;
 pub mod jar;
 pub mod load;
 pub mod raw;
