@@ -1,4 +1,4 @@
-//! One binary for all end-to-end stories and attacks.
+//! One binary for all end-to-end stories, attacks and cases of conformance.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,4 +7,5 @@
 )]
 
 mod attacks;
+mod conformance;
 mod stories;
