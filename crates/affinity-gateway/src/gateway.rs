@@ -159,6 +159,7 @@ impl Gateway {
             running.path(),
             options
                 .recorder(move |status| early.early(status))
+                .limits(running.limits())
                 .transports(running.transports()),
             running.tunnels(),
             shutdown.clone(),

@@ -34,6 +34,7 @@ mod follow;
 mod health;
 
 mod heartbeat;
+mod intake;
 
 mod metrics;
 

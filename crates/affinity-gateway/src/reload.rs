@@ -11,7 +11,7 @@ use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
 use crate::control::{Changed, Control, ControlError};
 use crate::health::Checks;
 use crate::metrics::Metrics;
-use crate::serve::{Transports, Tunnels};
+use crate::serve::{LiveLimits, Transports, Tunnels};
 use crate::stack::{Sent, StackError, Swap, build};
 use crate::start_error::StartError;
 use crate::transport::{Doorstep, TransportError};
@@ -46,6 +46,7 @@ pub(crate) struct Running {
     metrics: Metrics,
     tunnels: Tunnels,
     doorstep: Doorstep,
+    limits: LiveLimits,
     live: Mutex<Live>,
 }
 
@@ -72,6 +73,7 @@ impl Running {
         let tunnels = Tunnels::new();
         let balancing = settings.upstream.balancing.clone();
         control.groups().balance(balancing);
+        let limits = LiveLimits::new(settings.listen.limits.clone());
         let options = options(&settings, &metrics)?;
         let checks = Checks::begin(control.groups().clone(), &settings.upstream, &options);
         let upstream = Upstream::new(options, tunnels.clone());
@@ -82,6 +84,7 @@ impl Running {
             metrics,
             tunnels,
             doorstep,
+            limits,
             live: Mutex::new(Live {
                 settings,
                 upstream,
@@ -110,6 +113,11 @@ impl Running {
     /// What connections pass before HTTP.
     pub(crate) fn transports(&self) -> Transports {
         self.doorstep.transports()
+    }
+
+    /// What clients may take of the listener.
+    pub(crate) fn limits(&self) -> LiveLimits {
+        self.limits.clone()
     }
 
     /// The files that the settings were read from, besides the configuration itself.
@@ -172,6 +180,7 @@ impl Running {
         let changed = self.control.apply(&settings)?;
         if live.settings.listen != settings.listen {
             self.doorstep.take(&settings.listen, transport);
+            self.limits.replace(settings.listen.limits.clone());
         }
         let balancing = settings.upstream.balancing.clone();
         self.control.groups().balance(balancing);

@@ -16,17 +16,18 @@ use tower_service::Service;
 use crate::config::Settings;
 use crate::control::Control;
 use crate::edge::{Edge, EdgeLayer};
+use crate::intake::{BodyLimits, Bounded, Intake, IntakeLayer};
 use crate::upstream::{EndpointService, Upstream};
 
 /// Everything that a request meets after the listener, from the outside to the leaf.
-pub(crate) type Stack = Edge<GatewayService<GroupBalance<Dial>>>;
+pub(crate) type Stack = Edge<Intake<GatewayService<GroupBalance<Dial>>>>;
 
 /// Speaks to the endpoint that the balancer picked.
 #[derive(Clone, Debug)]
 pub(crate) struct Dial(pub(crate) Upstream<Sent>);
 
 /// The body of a request on its way to an endpoint.
-pub(crate) type Sent = ReplayBody<Incoming>;
+pub(crate) type Sent = ReplayBody<Bounded<Incoming>>;
 
 impl Connect<Sent> for Dial {
     type Service = EndpointService<Sent>;
@@ -61,13 +62,27 @@ pub(crate) fn build(
     // an answer that is not there by then is not waited for any longer, whoever is asked
     let within = settings.upstream.response_timeout;
     let retries = settings.upstream.retries.policy(within);
-    let early = recorder.clone();
+    let limits = &settings.listen.limits;
+    let scopes = settings.scopes.iter();
+    let scopes = scopes.map(|scope| {
+        (
+            scope.path.clone(),
+            scope.max_body.unwrap_or(limits.max_body),
+        )
+    });
+    let bodies = BodyLimits {
+        most: limits.max_body,
+        scopes: scopes.collect(),
+        patience: limits.body_timeout,
+    };
+    let (early, long) = (recorder.clone(), recorder.clone());
     Ok(ServiceBuilder::new()
         .layer(
             EdgeLayer::new()
                 .trusted_proxies(settings.listen.trusted_proxies.iter().copied())
                 .recorder(move |status| early.early(status)),
         )
+        .layer(IntakeLayer::new(bodies, move |status| long.early(status)))
         .layer(GatewayLayer::new(affinity.build()?))
         .service(
             GroupBalance::new(control.groups().clone(), Dial(upstream))

@@ -63,7 +63,7 @@ impl Doorstep {
             transport = transport.proxy_protocol(listen.trusted_proxies.iter().copied());
         }
         if let Some(tls) = &listen.tls {
-            let config = server_config(&tls.identity, self.tickets(tls)?)?;
+            let config = server_config(&tls.identity, self.tickets(tls)?, listen.limits.http2)?;
             transport = transport.tls(config);
         }
         Ok(transport)

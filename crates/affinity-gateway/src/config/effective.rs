@@ -14,6 +14,7 @@ use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
 use super::{EtcdSettings, Retries, RollbackPolicy, Settings};
+use crate::serve::Limits;
 use crate::upstream::EndpointProtocol;
 
 pub(super) fn write(settings: &Settings) -> String {
@@ -53,6 +54,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
             "tls = {{ cert = {cert}, key = {key}, ticket_keys = {tickets} }}"
         )?;
     }
+    limits(f, &listen.limits)?;
     let (drain, delay) = (in_words(listen.drain), in_words(listen.drain_delay));
     writeln!(f, "drain = \"{drain}\"\ndrain_delay = \"{delay}\"")?;
     pin_section(f, pin)?;
@@ -113,6 +115,26 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         }
         None => Ok(()),
     }
+}
+
+fn limits(f: &mut String, limits: &Limits) -> fmt::Result {
+    let (head, body) = (
+        in_words(limits.header_timeout),
+        in_words(limits.body_timeout),
+    );
+    writeln!(f, "http2 = {}", limits.http2)?;
+    writeln!(f, "header_timeout = \"{head}\"\nbody_timeout = \"{body}\"")?;
+    writeln!(f, "max_connections = {}", limits.max_connections)?;
+    writeln!(
+        f,
+        "max_streams = {}\nmax_headers = {}",
+        limits.max_streams, limits.max_headers
+    )?;
+    writeln!(
+        f,
+        "max_header_bytes = {}\nmax_body = {}",
+        limits.max_header_bytes, limits.max_body
+    )
 }
 
 fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {
@@ -219,6 +241,9 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         ("total_timeout", scope.total_timeout),
     ];
     spans_written(f, spans)?;
+    if let Some(most) = scope.max_body {
+        writeln!(f, "max_body = {most}")?;
+    }
     match &scope.restart_url {
         Some(url) => writeln!(f, "restart_url = {}", quoted(url)),
         None => Ok(()),

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::Sources;
 use super::section::Section;
 use super::span::{Bounds, in_words};
 use super::tls::{self, TlsSettings};
+use super::{Sources, limits};
+use crate::serve::Limits;
 
 /// Where the gateway and its admin side listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Listen {
     pub proxy_protocol: bool,
     /// TLS for clients; `None`: they speak plain HTTP.
     pub tls: Option<TlsSettings>,
+    /// What clients may take.
+    pub limits: Limits,
     /// How long after SIGTERM what is in flight may go on before it is cut; longer than
     /// `drain_delay`.
     pub drain: Duration,
@@ -94,6 +97,7 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
     let tls = listen
         .field("tls")
         .and_then(|field| tls::read(&field.section(), sources));
+    let limits = limits::read(listen);
     listen.finish();
     let admin_token_file = path.unwrap_or_else(|| sources.path("admin.token".as_ref()));
     Listen {
@@ -103,6 +107,7 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
         trusted_proxies,
         proxy_protocol,
         tls,
+        limits,
         drain,
         drain_delay,
     }

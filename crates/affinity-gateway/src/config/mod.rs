@@ -16,6 +16,7 @@ mod error;
 mod field;
 mod group;
 mod keys;
+mod limits;
 mod listen;
 mod pin;
 mod retries;

@@ -7,6 +7,7 @@ use tower_affinity::core::{Level, OnGone, OnStep};
 use tower_affinity::wire::{AssignBy, CachePolicy, PathPattern, Scope};
 
 use super::field::Field;
+use super::limits::BODY;
 use super::section::Section;
 use super::upstream::{IDLE, RESPONSE, TOTAL, Upstream};
 use crate::upstream::Limits;
@@ -38,6 +39,8 @@ pub struct ScopeSetting {
     pub idle_timeout: Option<Duration>,
     /// How long a whole exchange may take; `None`: as `[upstream]` says.
     pub total_timeout: Option<Duration>,
+    /// How many bytes the body of a request may have; `None`: as `[listen]` says.
+    pub max_body: Option<u64>,
 }
 
 impl ScopeSetting {
@@ -110,6 +113,7 @@ fn everything() -> ScopeSetting {
         response_timeout: None,
         idle_timeout: None,
         total_timeout: None,
+        max_body: None,
     }
 }
 
@@ -142,6 +146,9 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     let response_timeout = span("response_timeout", &RESPONSE);
     let idle_timeout = span("idle_timeout", &IDLE);
     let total_timeout = span("total_timeout", &TOTAL);
+    let max_body = section
+        .field("max_body")
+        .and_then(|field| field.integer(&BODY));
     if let Some(field) = section.field("propagate")
         && field.flag() == Some(true)
     {
@@ -160,6 +167,7 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
         response_timeout,
         idle_timeout,
         total_timeout,
+        max_body,
     };
     refuse_without_effect(section, &scope);
     Some(scope)

@@ -52,6 +52,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::refusal::Refusal;
 pub use self::{
     future::ResponseFuture,
     layer::{EarlyRecorder, EdgeLayer},

@@ -8,9 +8,9 @@ use tower_affinity::Problem;
 ///
 /// Every detail is a fixed text: what a client sent is never repeated to it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Refusal {
-    pub(super) status: StatusCode,
-    pub(super) detail: &'static str,
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) detail: &'static str,
 }
 
 impl Refusal {
@@ -21,7 +21,7 @@ impl Refusal {
         }
     }
 
-    pub(super) fn answer<R: From<Bytes>>(self) -> Response<R> {
+    pub(crate) fn answer<R: From<Bytes>>(self) -> Response<R> {
         let mut response = Problem::BadRequest.response_with(self.status, self.detail);
         let headers = response.headers_mut();
         // 405 and 414 may be stored by default, and no visitor should meet another's mistake.

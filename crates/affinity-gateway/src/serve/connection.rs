@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
-    ServeOptions,
+    Limits, ServeOptions,
     activity::Activity,
-    framing::{Framed, Gate, Gated},
+    framing::{Framed, Gate, Gated, Heads},
     heard::Heard,
     peer::WithPeer,
     polite::Polite,
@@ -29,7 +29,6 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// What all connections of a listener share.
 #[derive(Debug)]
 pub(super) struct Protocol {
-    builder: Builder<TokioExecutor>,
     options: ServeOptions,
 }
 
@@ -44,24 +43,37 @@ pub(super) struct Ending {
 
 impl Protocol {
     pub(super) fn new(options: ServeOptions) -> Self {
+        Self { options }
+    }
+
+    fn builder(&self, limits: &Limits) -> Builder<TokioExecutor> {
         let mut builder = Builder::new(TokioExecutor::new());
+        if !limits.http2 {
+            builder = builder.http1_only();
+        }
         // Flushing pipelined answers together is off, as hyper calls it experimental.
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(options.header_read_timeout)
-            .max_headers(options.max_headers)
-            .max_buf_size(options.max_header_bytes);
+            .header_read_timeout(limits.header_timeout)
+            .max_headers(limits.max_headers)
+            .max_buf_size(limits.header_bytes());
         builder
             .http2()
             .timer(TokioTimer::new())
             // WebSockets over HTTP/2 (RFC 8441).
             .enable_connect_protocol()
-            .max_header_list_size(options.h2_max_header_list)
-            .max_concurrent_streams(options.h2_max_streams)
-            .keep_alive_interval(options.h2_ping_interval)
-            .keep_alive_timeout(options.h2_ping_timeout);
-        Self { builder, options }
+            .max_header_list_size(limits.h2_header_list())
+            .max_concurrent_streams(limits.max_streams)
+            .max_pending_accept_reset_streams(PENDING_RESETS)
+            .max_local_error_reset_streams(OWN_RESETS)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_frame_size(FRAME)
+            .max_send_buf_size(SEND_BUFFER)
+            .keep_alive_interval(self.options.h2_ping_interval)
+            .keep_alive_timeout(self.options.h2_ping_timeout);
+        builder
     }
 
     /// Serves `stream` until it closes, or `ending` says so.
@@ -87,7 +99,8 @@ impl Protocol {
             return;
         }
         let (options, gate) = (&self.options, Gate::default());
-        let patience = options.header_read_timeout;
+        let limits = options.limits.present();
+        let patience = limits.header_timeout;
         // At the shutdown a handshake still ends, as a request in flight does.
         let opened = tokio::select! {
             opened = options.transports.open(stream, peer, patience) => opened,
@@ -96,15 +109,21 @@ impl Protocol {
         let Some(opened) = opened else {
             return;
         };
-        let limits = (options.max_header_bytes, options.max_headers);
+        let builder = self.builder(&limits);
+        let heads = Heads {
+            within: patience,
+            bytes: limits.header_bytes(),
+            fields: limits.max_headers,
+            http2: limits.http2,
+        };
         let activity = Activity::default();
         let stream = Heard::new(opened.stream, activity.clone());
-        let io = TokioIo::new(Framed::new(stream, gate.clone(), patience, limits));
+        let io = TokioIo::new(Framed::new(stream, gate.clone(), heads));
         let service = Gated::new(service, gate, Arc::clone(&options.recorder));
         let service = WithPeer::new(service, opened.client, opened.scheme);
         let service = Polite::new(service, activity.clone(), ending.finish.clone());
         let service = TowerToHyperService::new(service);
-        let mut connection = pin!(self.builder.serve_connection_with_upgrades(io, service));
+        let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
         let end = async {
             ending.finish.cancelled().await;
             self.last_request(&activity).await;
@@ -147,3 +166,17 @@ impl Protocol {
         }
     }
 }
+
+/// Streams that were reset before they were looked at; one more ends the connection. h2's default.
+const PENDING_RESETS: usize = 20;
+/// Streams that were reset because of what the client sent, over the life of a connection; one more
+/// ends it. h2's default.
+const OWN_RESETS: usize = 1024;
+/// What a client may send of one body before anybody reads it.
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// As [`STREAM_WINDOW`], of all bodies of a connection together: this much of them is held at most.
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// The protocol's least.
+const FRAME: u32 = 16 * 1024;
+/// What is held of one answer while the client takes nothing.
+const SEND_BUFFER: usize = 64 * 1024;

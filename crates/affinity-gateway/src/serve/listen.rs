@@ -10,7 +10,6 @@ use http_body::Body;
 use hyper::body::Incoming;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep, timeout_at},
 };
 use tokio_util::task::TaskTracker;
@@ -20,6 +19,7 @@ use super::{
     ServeOptions, Shutdown, Tunnels,
     accept::Accept,
     connection::{Ending, Protocol},
+    limits::Place,
 };
 
 /// How a listener ended: what did not come to its own end.
@@ -70,17 +70,18 @@ where
 {
     let shutdown = shutdown.into();
     let (within, delay) = (options.drain_deadline, options.drain_delay);
-    let room = Arc::new(Semaphore::new(options.max_connections));
+    let limits = options.limits.clone();
     let protocol = Arc::new(Protocol::new(options));
     let (connections, ending) = (TaskTracker::new(), Ending::default());
 
     let mut accept = Accept::new(listener.into());
-    let begin = |service: S, place: Place, (stream, peer): (TcpStream, SocketAddr)| {
-        let (protocol, ending) = (Arc::clone(&protocol), ending.clone());
+    let begin = |service: S, place: Option<Place>, (stream, peer): (TcpStream, SocketAddr)| {
+        let (protocol, ending, limits) = (Arc::clone(&protocol), ending.clone(), limits.clone());
         connections.spawn(async move {
+            // without one it is of the end, when nobody can be left in the queue
             let place = match place {
-                Place::Taken(place) => Some(place),
-                Place::In(room) => room.acquire_owned().await.ok(),
+                Some(place) => place,
+                None => limits.place().await,
             };
             protocol.serve(stream, peer, service, ending).await;
             drop(place);
@@ -99,16 +100,10 @@ where
         });
         let deadline = loop {
             // Taken before the accept: at the limit clients wait in the system's queue, where
-            // they hold no descriptor of ours. The semaphore is never closed.
-            let next = async {
-                let place = Arc::clone(&room).acquire_owned().await.ok()?;
-                Some((Place::Taken(place), accept.next().await))
-            };
+            // they hold no descriptor of ours.
+            let next = async { (limits.place().await, accept.next().await) };
             tokio::select! {
-                next = next => match next {
-                    Some((place, accepted)) => begin(service.clone(), place, accepted),
-                    None => break Instant::now() + within,
-                },
+                (place, accepted) = next => begin(service.clone(), Some(place), accepted),
                 deadline = end.as_mut() => break deadline,
             }
         };
@@ -116,7 +111,7 @@ where
         while !shutdown.is_handed_over()
             && let Some(accepted) = accept.queued()
         {
-            begin(service.clone(), Place::In(Arc::clone(&room)), accepted);
+            begin(service.clone(), None, accepted);
         }
         drop(accept);
         deadline
@@ -158,13 +153,6 @@ where
         tunnels.ended().await;
     }
     drained
-}
-
-/// The place of a connection among those that are served at a time.
-enum Place {
-    Taken(OwnedSemaphorePermit),
-    /// Waits for one, at the end, when nobody can be left in the queue.
-    In(Arc<Semaphore>),
 }
 
 /// How long a tunnel has at most between the request to end and the deadline.

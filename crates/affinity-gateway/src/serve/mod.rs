@@ -35,6 +35,7 @@ mod activity;
 mod connection;
 mod framing;
 mod heard;
+mod limits;
 mod listen;
 mod options;
 mod peer;
@@ -51,6 +52,7 @@ mod tunnels;
 mod tests;
 
 pub use self::{
+    limits::{Limits, LiveLimits},
     listen::{Drained, serve},
     options::ServeOptions,
     shutdown::Shutdown,

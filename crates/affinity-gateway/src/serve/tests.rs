@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tower::service_fn;
 use tower_affinity::PeerAddr;
 
-use super::{Drained, ServeOptions, Tunnels};
+use super::{Drained, Limits, LiveLimits, ServeOptions, Tunnels};
 use crate::wire::{Running, Wire, within};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -73,8 +73,14 @@ async fn gated(gate: &Arc<Gate>, options: ServeOptions) -> Running {
     Running::start(service, options, Tunnels::new()).await
 }
 
+fn limited(edit: impl FnOnce(&mut Limits)) -> ServeOptions {
+    let mut limits = Limits::default();
+    edit(&mut limits);
+    ServeOptions::new().limits(LiveLimits::new(limits))
+}
+
 fn impatient() -> ServeOptions {
-    ServeOptions::new().header_read_timeout(Duration::from_millis(50))
+    limited(|limits| limits.header_timeout = Duration::from_millis(50))
 }
 
 #[tokio::test]
@@ -145,7 +151,7 @@ async fn slow_answer_is_no_slow_head() {
 async fn too_large_a_head_is_431() {
     let running = gated(
         &Gate::open(),
-        ServeOptions::new().max_header_bytes(8 * 1024),
+        limited(|limits| limits.max_header_bytes = 8 * 1024),
     )
     .await;
     let mut client = Wire::connect(running.address).await;
@@ -158,7 +164,7 @@ async fn too_large_a_head_is_431() {
 
 #[tokio::test]
 async fn too_many_fields_are_431() {
-    let running = gated(&Gate::open(), ServeOptions::new().max_headers(4)).await;
+    let running = gated(&Gate::open(), limited(|limits| limits.max_headers = 4)).await;
     let mut client = Wire::connect(running.address).await;
     let fields = "X: 1\r\n".repeat(5);
     client
@@ -170,7 +176,7 @@ async fn too_many_fields_are_431() {
 /// SEC-47.
 #[tokio::test]
 async fn at_the_limit_connections_wait() {
-    let running = gated(&Gate::open(), ServeOptions::new().max_connections(1)).await;
+    let running = gated(&Gate::open(), limited(|limits| limits.max_connections = 1)).await;
     let mut first = Wire::connect(running.address).await;
     first.send(GET).await;
     first.until("served!").await;

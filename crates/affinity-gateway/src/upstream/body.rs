@@ -52,6 +52,7 @@ struct Moved {
     last: AtomicU64,
     broke: AtomicBool,
     over: AtomicBool,
+    waits: AtomicBool,
     sender: AtomicWaker,
 }
 
@@ -128,12 +129,14 @@ where
         let this = self.project();
         let moved = &this.progress.moved;
         let Poll::Ready(frame) = this.inner.poll_frame(cx) else {
+            moved.waits.store(true, Ordering::Release);
             moved.sender.register(cx.waker());
             if moved.over.load(Ordering::Acquire) {
                 return Poll::Ready(Some(Err(Over.into())));
             }
             return Poll::Pending;
         };
+        moved.waits.store(false, Ordering::Release);
         this.progress.note();
         if matches!(frame, Some(Err(_))) {
             moved.broke.store(true, Ordering::Release);
@@ -169,6 +172,11 @@ impl Progress {
     /// Whether the body's own sender is to blame for its end.
     pub(super) fn broke(&self) -> bool {
         self.moved.broke.load(Ordering::Acquire)
+    }
+
+    /// Whether the endpoint would take more of the body, and the client sends nothing.
+    pub(super) fn waits(&self) -> bool {
+        self.moved.waits.load(Ordering::Acquire)
     }
 
     fn note(&self) {

@@ -16,8 +16,8 @@ use super::{
 
 pin_project! {
     /// Ends when the request's body has not moved for the whole time, or when the exchange as a
-    /// whole takes too long. So a long upload does not count against the endpoint, while an
-    /// endpoint that takes nothing of it does.
+    /// whole takes too long. So a long upload does not count against the endpoint, nor does a client
+    /// that sends nothing of it, while an endpoint that takes nothing of it does.
     #[derive(Debug)]
     pub(super) struct Deadline {
         #[pin]
@@ -63,6 +63,11 @@ impl Future for Deadline {
                 return Poll::Ready(TimeoutKind::Total);
             }
             let head = this.progress.last() + this.limits.response;
+            let head = match head <= now && this.progress.waits() {
+                // the client's time runs, not the endpoint's
+                true => now + this.limits.response,
+                false => head,
+            };
             if head <= now {
                 return Poll::Ready(TimeoutKind::Response);
             }

@@ -15,6 +15,7 @@ mod documented;
 mod effective;
 mod files;
 mod invariants;
+mod limits;
 mod mutations;
 mod retries;
 mod right;

@@ -82,6 +82,7 @@ fn what_is_not_written_has_the_documented_default() {
         response_timeout,
         idle_timeout,
         total_timeout,
+        max_body,
     } = &settings.scopes[0];
     assert_eq!(
         (path.to_string().as_str(), *affinity, *on_gone),
@@ -93,6 +94,7 @@ fn what_is_not_written_has_the_documented_default() {
     );
     assert_eq!((*on_step, restart_url), (OnStep::Keep, &None));
     assert_eq!([response_timeout, idle_timeout, total_timeout], [&None; 3]);
+    assert_eq!(*max_body, None);
 }
 
 #[test]

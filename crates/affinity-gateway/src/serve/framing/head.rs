@@ -1,6 +1,7 @@
 //! One head: where it ends, and which body follows.
 
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 use httparse::{Header, Request, Status};
 
@@ -25,17 +26,21 @@ pub(super) enum Body {
     Chunks,
 }
 
-/// How large a head may be.
+/// What heads may be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub(super) bytes: usize,
-    pub(super) fields: usize,
+pub(in crate::serve) struct Heads {
+    /// How long the first one may take.
+    pub(in crate::serve) within: Duration,
+    pub(in crate::serve) bytes: usize,
+    pub(in crate::serve) fields: usize,
+    /// Whether a connection may turn out to be HTTP/2.
+    pub(in crate::serve) http2: bool,
 }
 
 /// Reads the head at the beginning of `bytes`; `None` while its end has not come.
 ///
 /// One empty line before it is skipped (RFC 9112, section 2.2).
-pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Option<Head>, Fault> {
+pub(super) fn read(bytes: &[u8], limits: Heads) -> Result<Option<Head>, Fault> {
     if bytes.starts_with(b"\r\n\r\n") {
         return Err(Fault::Malformed);
     }
@@ -58,7 +63,7 @@ pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Option<Head>, Fault> 
 fn read_into<'b>(
     bytes: &'b [u8],
     room: &mut [MaybeUninit<Header<'b>>],
-    limits: Limits,
+    limits: Heads,
 ) -> Result<Option<Head>, Fault> {
     let room = room.get_mut(..limits.fields).unwrap_or_default();
     let mut request = Request::new(&mut []);

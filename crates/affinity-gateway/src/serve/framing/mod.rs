@@ -25,5 +25,6 @@ mod watch;
 mod tests;
 
 pub(super) use self::gate::Gate;
+pub(super) use self::head::Heads;
 pub(super) use self::service::Gated;
 pub(super) use self::stream::Framed;

@@ -11,7 +11,7 @@ use tokio::time::Sleep;
 use tokio_util::io::poll_read_buf;
 
 use super::gate::Gate;
-use super::head::Limits;
+use super::head::Heads;
 use super::watch::{Seen, Watch};
 
 /// A stream that gives out nothing that is not good, and stands in for what it keeps.
@@ -48,18 +48,12 @@ enum End {
 }
 
 impl<I> Framed<I> {
-    /// `within`: how long the first head may take; heads have at most `bytes` bytes and `fields`.
-    pub(in crate::serve) fn new(
-        inner: I,
-        gate: Gate,
-        within: Duration,
-        (bytes, fields): (usize, usize),
-    ) -> Self {
+    pub(in crate::serve) fn new(inner: I, gate: Gate, heads: Heads) -> Self {
         Self {
             inner,
-            watch: Watch::new(Limits { bytes, fields }),
+            watch: Watch::new(heads),
             gate,
-            patience: Some(Box::pin(tokio::time::sleep(within))),
+            patience: Some(Box::pin(tokio::time::sleep(heads.within))),
             held: BytesMut::new(),
             good: 0,
             end: None,

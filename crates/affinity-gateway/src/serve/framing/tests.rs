@@ -9,12 +9,16 @@
 mod pieces;
 
 use super::fault::Fault;
-use super::head::Limits;
+use std::time::Duration;
+
+use super::head::Heads;
 use super::watch::{Seen, Watch};
 
-const LIMITS: Limits = Limits {
+const LIMITS: Heads = Heads {
+    within: Duration::from_secs(10),
     bytes: 1_024,
     fields: 8,
+    http2: true,
 };
 
 /// What a watch says about bytes that come at once.

@@ -2,14 +2,14 @@
 
 use super::chunks::Chunks;
 use super::fault::Fault;
-use super::head::{self, Body, Limits};
+use super::head::{self, Body, Heads};
 
 /// Where in its requests a connection is. Bytes go in, in order and each once; what comes out is how
 /// many of them are good.
 #[derive(Debug)]
 pub(super) struct Watch {
     at: At,
-    limits: Limits,
+    limits: Heads,
     /// How many heads were good.
     heads: u64,
     /// Whether the last of them asks for another protocol.
@@ -41,7 +41,7 @@ pub(super) enum Seen {
 }
 
 impl Watch {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Heads) -> Self {
         Self {
             at: At::Head,
             limits,
@@ -96,7 +96,7 @@ impl Watch {
                 At::Asked => return Seen::Wait(good),
                 _ if rest.is_empty() => return Seen::Good(good),
                 At::Head => {
-                    if self.heads == 0 && is_http_2(rest) {
+                    if self.limits.http2 && self.heads == 0 && is_http_2(rest) {
                         if rest.len() >= PREFACE.len() {
                             self.at = At::Through;
                             continue;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{GET, Gate, gated};
 use crate::{
-    serve::{ServeOptions, Shutdown, Tunnels, serve},
+    serve::{Limits, LiveLimits, ServeOptions, Shutdown, Tunnels, serve},
     wire::{Wire, within},
 };
 
@@ -82,7 +82,11 @@ async fn a_request_that_comes_slowly_is_no_idle_connection() {
 #[tokio::test]
 async fn connections_in_the_systems_queue_are_served() {
     let gate = Gate::closed();
-    let running = gated(&gate, brief().max_connections(1)).await;
+    let one = Limits {
+        max_connections: 1,
+        ..Limits::default()
+    };
+    let running = gated(&gate, brief().limits(LiveLimits::new(one))).await;
     let mut first = Wire::connect(running.address).await;
     first.send(GET).await;
     gate.arrival().await;

@@ -51,7 +51,7 @@ fn tls() -> (Arc<ServerConfig>, RootCertStore) {
     let mut roots = RootCertStore::empty();
     roots.add(cert.der().clone()).unwrap();
     (
-        server_config(&identity, own_tickets().unwrap()).unwrap(),
+        server_config(&identity, own_tickets().unwrap(), true).unwrap(),
         roots,
     )
 }
@@ -167,7 +167,7 @@ async fn a_handshake_that_fails_or_takes_too_long_is_closed_and_recorded() {
 #[tokio::test]
 async fn a_handshake_counts_into_the_limit_of_connections() {
     let (config, roots) = tls();
-    let options = ServeOptions::new().max_connections(1);
+    let options = limited(|limits| limits.max_connections = 1);
     let (running, _) = telling(Transport::new().tls(config), options).await;
     let silent = TcpStream::connect(running.address).await.unwrap();
     let client = client(&roots, &[]);

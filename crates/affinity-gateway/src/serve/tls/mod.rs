@@ -23,7 +23,7 @@ pub use self::{
     tickets::{SharedTickets, TicketError},
 };
 
-/// TLS 1.2 and 1.3 with HTTP/2 and HTTP/1.1, as `identity`.
+/// TLS 1.2 and 1.3 with HTTP/1.1 and, with `http2`, HTTP/2, as `identity`.
 ///
 /// Sessions are resumed by tickets only: no replica keeps one.
 ///
@@ -33,13 +33,18 @@ pub use self::{
 pub fn server_config(
     identity: &Identity,
     tickets: Arc<dyn ProducesTickets>,
+    http2: bool,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13, &TLS12])?
         .with_no_client_auth()
         .with_single_cert(identity.chain().to_vec(), identity.key())?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let protocols: &[&[u8]] = match http2 {
+        true => &[b"h2", b"http/1.1"],
+        false => &[b"http/1.1"],
+    };
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.ticketer = tickets;
     Ok(Arc::new(config))

@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use super::super::{Framed, Gate};
 use super::LIMITS;
 
-const WITHIN: Duration = Duration::from_secs(10);
+const WITHIN: Duration = LIMITS.within;
 
 fn framed<I>(inner: I, gate: &Gate) -> Framed<I> {
-    Framed::new(inner, gate.clone(), WITHIN, (LIMITS.bytes, LIMITS.fields))
+    Framed::new(inner, gate.clone(), LIMITS)
 }
 
 /// Bytes that come in pieces of these lengths, in turn, and then no more.

@@ -1,0 +1,141 @@
+//! A body that breaks where it goes beyond its limits.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::Buf;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What was wrong with a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BodyFault {
+    #[error("the body of the request is too long")]
+    TooLong,
+    #[error("the body of the request did not come in time")]
+    TooSlow,
+}
+
+/// Tells who answers what became of the body. A clone is another view of the same body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Verdict(Arc<AtomicU8>);
+
+impl Verdict {
+    fn set(&self, fault: BodyFault) {
+        let number = match fault {
+            BodyFault::TooLong => 1,
+            BodyFault::TooSlow => 2,
+        };
+        self.0.store(number, Ordering::Release);
+    }
+
+    pub(super) fn get(&self) -> Option<BodyFault> {
+        match self.0.load(Ordering::Acquire) {
+            1 => Some(BodyFault::TooLong),
+            2 => Some(BodyFault::TooSlow),
+            _ => None,
+        }
+    }
+}
+
+pin_project! {
+    /// A body of a limited length whose pauses are limited as well.
+    ///
+    /// Time counts only while somebody waits for the body: an endpoint that takes nothing is not
+    /// the client's fault.
+    #[derive(Debug)]
+    pub(crate) struct Bounded<B> {
+        #[pin]
+        inner: B,
+        left: u64,
+        patience: Duration,
+        // made at the first pause: most bodies have none
+        timer: Option<Pin<Box<Sleep>>>,
+        pausing: bool,
+        verdict: Option<Verdict>,
+    }
+}
+
+impl<B> Bounded<B> {
+    pub(super) fn new(inner: B, most: u64, patience: Duration, verdict: Option<Verdict>) -> Self {
+        Self {
+            inner,
+            left: most,
+            patience,
+            timer: None,
+            pausing: false,
+            verdict,
+        }
+    }
+}
+
+impl<B> Body for Bounded<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    type Data = B::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = self.project();
+        let fault = match this.inner.poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                let length = frame.data_ref().map_or(0, Buf::remaining);
+                let length = u64::try_from(length).unwrap_or(u64::MAX);
+                // empty frames keep nobody's patience up
+                *this.pausing &= length == 0 && frame.is_data();
+                match this.left.checked_sub(length) {
+                    Some(left) => {
+                        *this.left = left;
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                    None => BodyFault::TooLong,
+                }
+            }
+            Poll::Ready(end) => return Poll::Ready(end.map(|frame| frame.map_err(Into::into))),
+            Poll::Pending => {
+                let timer = match (this.timer.as_mut(), *this.pausing) {
+                    (Some(timer), true) => timer,
+                    (Some(timer), false) => {
+                        timer.as_mut().reset(Instant::now() + *this.patience);
+                        timer
+                    }
+                    (None, _) => this
+                        .timer
+                        .insert(Box::pin(tokio::time::sleep(*this.patience))),
+                };
+                *this.pausing = true;
+                ready!(timer.as_mut().poll(cx));
+                BodyFault::TooSlow
+            }
+        };
+        tracing::debug!(%fault, "a request was broken off");
+        if let Some(verdict) = this.verdict {
+            verdict.set(fault);
+        }
+        Poll::Ready(Some(Err(fault.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,54 @@
+//! What clients may send as bodies: so many bytes, and without long pauses.
+//!
+//! A body whose length says that it is too long is answered 413 before anything is forwarded. One
+//! that turns out to be, or pauses for too long, breaks: the exchange with the endpoint is given
+//! up, and if there is no answer yet the client is told 413 or 408.
+
+mod body;
+mod future;
+mod service;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tower_affinity::wire::PathPattern;
+
+use self::body::BodyFault;
+pub(crate) use self::body::Bounded;
+pub(crate) use self::service::{Intake, IntakeLayer};
+use crate::edge::Refusal;
+
+/// What bodies may be.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyLimits {
+    /// The most bytes, for paths that no scope says otherwise of.
+    pub(crate) most: u64,
+    /// The most bytes by path; the first pattern that matches counts.
+    pub(crate) scopes: Vec<(PathPattern, u64)>,
+    /// How long a body may bring nothing while somebody waits for it.
+    pub(crate) patience: Duration,
+}
+
+impl BodyLimits {
+    fn most(&self, path: &str) -> u64 {
+        let scope = self.scopes.iter().find(|(scope, _)| scope.matches(path));
+        scope.map_or(self.most, |(_, most)| *most)
+    }
+}
+
+/// How a body that broke is answered.
+fn refusal(fault: BodyFault) -> Refusal {
+    match fault {
+        BodyFault::TooLong => Refusal {
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            detail: "The body of the request is too long.",
+        },
+        BodyFault::TooSlow => Refusal {
+            status: StatusCode::REQUEST_TIMEOUT,
+            detail: "The body of the request did not come in time.",
+        },
+    }
+}
