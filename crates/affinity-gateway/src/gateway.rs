@@ -154,12 +154,14 @@ impl Gateway {
             admin,
         });
         let early = running.metrics().recorder().clone();
+        let series = running.metrics().connections().clone();
         let data = tokio::spawn(serve(
             listener,
             running.path(),
             options
                 .recorder(move |status| early.early(status))
                 .limits(running.limits())
+                .connections(move |event| series.count(event))
                 .transports(running.transports()),
             running.tunnels(),
             shutdown.clone(),

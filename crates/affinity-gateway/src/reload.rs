@@ -77,7 +77,7 @@ impl Running {
         let options = options(&settings, &metrics)?;
         let checks = Checks::begin(control.groups().clone(), &settings.upstream, &options);
         let upstream = Upstream::new(options, tunnels.clone());
-        let stack = build(&settings, &control, upstream.clone(), metrics.recorder())?;
+        let stack = build(&settings, &control, upstream.clone(), &metrics)?;
         Ok(Self {
             control,
             swap: Swap::new(stack),
@@ -170,12 +170,7 @@ impl Running {
         } else {
             live.upstream.clone()
         };
-        let stack = build(
-            &settings,
-            &self.control,
-            upstream.clone(),
-            self.metrics.recorder(),
-        )?;
+        let stack = build(&settings, &self.control, upstream.clone(), &self.metrics)?;
         let transport = self.doorstep.prepare(&settings.listen)?;
         let changed = self.control.apply(&settings)?;
         if live.settings.listen != settings.listen {

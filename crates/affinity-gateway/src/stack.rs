@@ -9,7 +9,6 @@ use http::Request;
 use hyper::body::Incoming;
 use tower::ServiceBuilder;
 use tower_affinity::balance::{Connect, Endpoint, GroupBalance, ReplayBody};
-use tower_affinity::record::Recorder;
 use tower_affinity::{AffinityLayer, BuildError, GatewayLayer, GatewayService};
 use tower_service::Service;
 
@@ -17,6 +16,7 @@ use crate::config::Settings;
 use crate::control::Control;
 use crate::edge::{Edge, EdgeLayer};
 use crate::intake::{BodyLimits, Bounded, Intake, IntakeLayer};
+use crate::metrics::Metrics;
 use crate::upstream::{EndpointService, Upstream};
 
 /// Everything that a request meets after the listener, from the outside to the leaf.
@@ -42,8 +42,9 @@ pub(crate) fn build(
     settings: &Settings,
     control: &Control,
     upstream: Upstream<Sent>,
-    recorder: &Recorder,
+    metrics: &Metrics,
 ) -> Result<Stack, StackError> {
+    let (recorder, series) = (metrics.recorder(), metrics.connections().clone());
     let mut affinity = AffinityLayer::builder()
         .keyring(settings.pin.keyring().map_err(StackError::Keys)?)
         .service(settings.service.as_str())
@@ -74,6 +75,7 @@ pub(crate) fn build(
         most: limits.max_body,
         scopes: scopes.collect(),
         patience: limits.body_timeout,
+        told: Arc::new(move |fault| series.body(fault)),
     };
     let (early, long) = (recorder.clone(), recorder.clone());
     Ok(ServiceBuilder::new()

@@ -8,7 +8,6 @@ use std::{
         atomic::{AtomicU8, Ordering},
     },
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use bytes::Buf;
@@ -16,11 +15,13 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
 
+use super::BodyLimits;
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What was wrong with a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BodyFault {
+pub(crate) enum BodyFault {
     #[error("the body of the request is too long")]
     TooLong,
     #[error("the body of the request did not come in time")]
@@ -32,7 +33,7 @@ pub(super) enum BodyFault {
 pub(super) struct Verdict(Arc<AtomicU8>);
 
 impl Verdict {
-    fn set(&self, fault: BodyFault) {
+    pub(super) fn set(&self, fault: BodyFault) {
         let number = match fault {
             BodyFault::TooLong => 1,
             BodyFault::TooSlow => 2,
@@ -59,7 +60,7 @@ pin_project! {
         #[pin]
         inner: B,
         left: u64,
-        patience: Duration,
+        limits: Arc<BodyLimits>,
         // made at the first pause: most bodies have none
         timer: Option<Pin<Box<Sleep>>>,
         pausing: bool,
@@ -68,11 +69,16 @@ pin_project! {
 }
 
 impl<B> Bounded<B> {
-    pub(super) fn new(inner: B, most: u64, patience: Duration, verdict: Option<Verdict>) -> Self {
+    pub(super) fn new(
+        inner: B,
+        most: u64,
+        limits: Arc<BodyLimits>,
+        verdict: Option<Verdict>,
+    ) -> Self {
         Self {
             inner,
             left: most,
-            patience,
+            limits,
             timer: None,
             pausing: false,
             verdict,
@@ -109,15 +115,14 @@ where
             }
             Poll::Ready(end) => return Poll::Ready(end.map(|frame| frame.map_err(Into::into))),
             Poll::Pending => {
+                let patience = this.limits.patience;
                 let timer = match (this.timer.as_mut(), *this.pausing) {
                     (Some(timer), true) => timer,
                     (Some(timer), false) => {
-                        timer.as_mut().reset(Instant::now() + *this.patience);
+                        timer.as_mut().reset(Instant::now() + patience);
                         timer
                     }
-                    (None, _) => this
-                        .timer
-                        .insert(Box::pin(tokio::time::sleep(*this.patience))),
+                    (None, _) => this.timer.insert(Box::pin(tokio::time::sleep(patience))),
                 };
                 *this.pausing = true;
                 ready!(timer.as_mut().poll(cx));
@@ -125,6 +130,7 @@ where
             }
         };
         tracing::debug!(%fault, "a request was broken off");
+        (this.limits.told)(fault);
         if let Some(verdict) = this.verdict {
             verdict.set(fault);
         }

@@ -11,18 +11,18 @@ mod service;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
 use tower_affinity::wire::PathPattern;
 
-use self::body::BodyFault;
-pub(crate) use self::body::Bounded;
+pub(crate) use self::body::{BodyFault, Bounded};
 pub(crate) use self::service::{Intake, IntakeLayer};
 use crate::edge::Refusal;
 
 /// What bodies may be.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct BodyLimits {
     /// The most bytes, for paths that no scope says otherwise of.
     pub(crate) most: u64,
@@ -30,12 +30,24 @@ pub(crate) struct BodyLimits {
     pub(crate) scopes: Vec<(PathPattern, u64)>,
     /// How long a body may bring nothing while somebody waits for it.
     pub(crate) patience: Duration,
+    /// Is told of each body that is refused or broken.
+    pub(crate) told: Arc<dyn Fn(BodyFault) + Send + Sync>,
 }
 
 impl BodyLimits {
     fn most(&self, path: &str) -> u64 {
         let scope = self.scopes.iter().find(|(scope, _)| scope.matches(path));
         scope.map_or(self.most, |(_, most)| *most)
+    }
+}
+
+impl std::fmt::Debug for BodyLimits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BodyLimits")
+            .field("most", &self.most)
+            .field("scopes", &self.scopes)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
     }
 }
 

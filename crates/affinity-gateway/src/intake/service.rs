@@ -70,13 +70,15 @@ where
         let most = limits.most(request.uri().path());
         if request.body().size_hint().lower() > most {
             let fault = BodyFault::TooLong;
+            (limits.told)(fault);
             self.settings.recorder.refused(refusal(fault).status);
             return IntakeFuture::Refused { fault, grpc };
         }
         // nothing is to be told of a body that is not there
         let verdict = (!request.body().is_end_stream()).then(Verdict::default);
         let told = verdict.clone();
-        let request = request.map(|body| Bounded::new(body, most, limits.patience, told));
+        let limits = Arc::clone(limits);
+        let request = request.map(|body| Bounded::new(body, most, limits, told));
         IntakeFuture::Passed {
             inner: self.inner.call(request),
             verdict,

@@ -23,6 +23,7 @@ fn limits() -> BodyLimits {
         most: 10,
         scopes: vec![("/large/*".parse().unwrap(), 20)],
         patience: PATIENCE,
+        told: Arc::new(|_| {}),
     }
 }
 

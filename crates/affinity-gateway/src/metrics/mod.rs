@@ -2,6 +2,7 @@
 //!
 //! Each gateway has an exporter of its own, so that several can run in one process.
 
+mod connections;
 mod shared;
 mod transport;
 mod upstream;
@@ -14,6 +15,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
 
+pub(crate) use self::connections::ConnectionSeries;
 use self::shared::SharedSeries;
 pub(crate) use self::transport::TransportSeries;
 use crate::control::Control;
@@ -39,6 +41,7 @@ pub(crate) struct Metrics {
     upgrades: [Counter; 2],
     shared: SharedSeries,
     transport: TransportSeries,
+    connections: ConnectionSeries,
     timeouts: Timeouts,
 }
 
@@ -66,6 +69,7 @@ impl Metrics {
         });
         let shared = SharedSeries::register(&exporter, &metadata);
         let transport = TransportSeries::register(&exporter, &metadata);
+        let connections = ConnectionSeries::register(&exporter, &metadata);
         let timeouts = upstream::timeouts(&exporter, &metadata);
         Ok(Self {
             handle,
@@ -74,6 +78,7 @@ impl Metrics {
             upgrades,
             shared,
             transport,
+            connections,
             timeouts,
         })
     }
@@ -93,6 +98,11 @@ impl Metrics {
 
     pub(crate) fn config_rejected(&self) {
         self.config_rejected.increment(1);
+    }
+
+    /// What is counted of connections.
+    pub(crate) fn connections(&self) -> &ConnectionSeries {
+        &self.connections
     }
 
     /// What is counted of connections before HTTP.
@@ -144,12 +154,15 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIG_REJECTED, UPGRADES, shared, transport, upstream};
+    use super::{CONFIG_REJECTED, UPGRADES, connections, shared, transport, upstream};
 
     #[test]
     fn the_page_has_a_row_for_each_of_the_gateways_own_metrics() {
         let page = include_str!("../../../../docs/metrics.md");
         let own = [
+            connections::OPEN,
+            connections::ENDED,
+            connections::LIMITS,
             shared::AGE,
             shared::FACTS,
             shared::REGRESSIONS,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -14,7 +15,11 @@ struct Counts {
     in_flight: AtomicUsize,
     /// Grows with all that a client sends and with each answer that ends.
     moves: AtomicU64,
+    /// Grows with each request and each answer that ends.
+    turns: AtomicU64,
     multiplexed: AtomicBool,
+    /// Whether the client took nothing for too long.
+    stalled: AtomicBool,
     /// Wakes who waits for the first request of a connection that multiplexes.
     first: Notify,
 }
@@ -28,6 +33,7 @@ impl Activity {
     /// A request began; it is in flight until the answer is dropped.
     pub(super) fn begin(&self, version: http::Version) -> InFlight {
         self.0.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.0.turns.fetch_add(1, Ordering::Relaxed);
         if version == http::Version::HTTP_2 && !self.0.multiplexed.swap(true, Ordering::Relaxed) {
             self.0.first.notify_one();
         }
@@ -39,6 +45,35 @@ impl Activity {
         let first = self.0.first.notified();
         if !self.0.multiplexed.load(Ordering::Relaxed) {
             first.await;
+        }
+    }
+
+    /// Whether HTTP/2 was spoken.
+    pub(super) fn is_multiplexed(&self) -> bool {
+        self.0.multiplexed.load(Ordering::Relaxed)
+    }
+
+    /// The client took nothing for too long.
+    pub(super) fn stall(&self) {
+        self.0.stalled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client took nothing for too long.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.0.stalled.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a connection of HTTP/2 has had no request in flight for so long.
+    pub(super) async fn idles(&self, within: Duration) {
+        self.multiplexes().await;
+        let mut turns = None;
+        loop {
+            let now = self.0.turns.load(Ordering::Relaxed);
+            if turns == Some(now) && self.0.in_flight.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            turns = Some(now);
+            tokio::time::sleep(within).await;
         }
     }
 
@@ -61,6 +96,7 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         let Activity(counts) = &self.0;
         counts.moves.fetch_add(1, Ordering::Relaxed);
+        counts.turns.fetch_add(1, Ordering::Relaxed);
         counts.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -93,5 +129,18 @@ mod tests {
         let new = activity.begin(http::Version::HTTP_2);
         activity.multiplexes().await;
         drop((old, new));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_with_a_request_is_not_idle() {
+        let activity = Activity::default();
+        let within = Duration::from_secs(60);
+        let request = activity.begin(http::Version::HTTP_2);
+        let idles = tokio::time::timeout(within * 10, activity.idles(within)).await;
+        assert!(idles.is_err(), "idle with a request in flight");
+        drop(request);
+        let begun = tokio::time::Instant::now();
+        activity.idles(within).await;
+        assert!(begun.elapsed() >= within, "after {:?}", begun.elapsed());
     }
 }

@@ -7,7 +7,7 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::conn::auto::Builder,
     service::TowerToHyperService,
 };
@@ -18,11 +18,15 @@ use tower_service::Service;
 use super::{
     Limits, ServeOptions,
     activity::Activity,
+    ended::{EndCause, Told, failed, refused},
     framing::{Framed, Gate, Gated, Heads},
     heard::Heard,
+    patient::Patient,
     peer::WithPeer,
     polite::Polite,
+    streams::Streams,
 };
+use crate::causes::with_causes;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -46,8 +50,9 @@ impl Protocol {
         Self { options }
     }
 
-    fn builder(&self, limits: &Limits) -> Builder<TokioExecutor> {
-        let mut builder = Builder::new(TokioExecutor::new());
+    fn builder(&self, limits: &Limits) -> Builder<Streams> {
+        let recorder = Arc::clone(&self.options.connections);
+        let mut builder = Builder::new(Streams::new(limits.body_timeout, recorder));
         if !limits.http2 {
             builder = builder.http1_only();
         }
@@ -94,9 +99,10 @@ impl Protocol {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
+        let told = Told::opened(Arc::clone(&self.options.connections));
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "connection lost before its first byte");
-            return;
+            return told.ended(EndCause::Aborted);
         }
         let (options, gate) = (&self.options, Gate::default());
         let limits = options.limits.present();
@@ -107,7 +113,10 @@ impl Protocol {
             () = ending.cut.cancelled() => None,
         };
         let Some(opened) = opened else {
-            return;
+            return told.ended(match ending.cut.is_cancelled() {
+                true => EndCause::Cut,
+                false => EndCause::Transport,
+            });
         };
         let builder = self.builder(&limits);
         let heads = Heads {
@@ -117,9 +126,10 @@ impl Protocol {
             http2: limits.http2,
         };
         let activity = Activity::default();
-        let stream = Heard::new(opened.stream, activity.clone());
+        let stream = Patient::new(opened.stream, limits.body_timeout, activity.clone());
+        let stream = Heard::new(stream, activity.clone());
         let io = TokioIo::new(Framed::new(stream, gate.clone(), heads));
-        let service = Gated::new(service, gate, Arc::clone(&options.recorder));
+        let service = Gated::new(service, gate.clone(), Arc::clone(&options.recorder));
         let service = WithPeer::new(service, opened.client, opened.scheme);
         let service = Polite::new(service, activity.clone(), ending.finish.clone());
         let service = TowerToHyperService::new(service);
@@ -131,20 +141,37 @@ impl Protocol {
         let served = tokio::select! {
             biased;
             served = connection.as_mut() => served,
-            () = ending.cut.cancelled() => return,
+            () = ending.cut.cancelled() => return told.ended(EndCause::Cut),
             () = end => {
                 connection.as_mut().graceful_shutdown();
                 tokio::select! {
                     served = connection => served,
-                    () = ending.cut.cancelled() => return,
+                    () = ending.cut.cancelled() => return told.ended(EndCause::Cut),
                 }
+            }
+            () = activity.idles(options.h2_idle) => {
+                connection.as_mut().graceful_shutdown();
+                // what a client does not take then was never to be taken
+                tokio::select! {
+                    _ = connection => {}
+                    () = tokio::time::sleep(limits.body_timeout) => {}
+                    () = ending.cut.cancelled() => return told.ended(EndCause::Cut),
+                }
+                return told.ended(EndCause::Idle);
             }
         };
         // Clients go away and send nonsense all the time: no event for the operator.
-        if let Err(error) = served {
-            tracing::debug!(error = %error, "connection ended with an error");
+        if let Err(error) = &served {
+            let error = with_causes(&**error);
+            tracing::debug!(error, "connection ended with an error");
         }
+        told.ended(match served {
+            _ if activity.is_stalled() => EndCause::WriteTimeout,
+            Err(error) => failed(&*error, activity.is_multiplexed()),
+            Ok(()) => gate.fault().map_or(EndCause::Closed, refused),
+        });
     }
+
     /// Waits until a connection that is to end can be told so without the loss of a request.
     ///
     /// HTTP/2 has a frame that says which requests still count. On HTTP/1.1 only an answer says

@@ -124,7 +124,8 @@ impl LiveLimits {
         }
     }
 
-    fn free_place(&self) -> Option<Place> {
+    /// A place, if one is free.
+    pub(super) fn free_place(&self) -> Option<Place> {
         let most = self.0.present.load().max_connections.max(1);
         let taken = &self.0.taken;
         let one_more = |taken| (taken < most).then_some(taken + 1);

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
 use super::{
-    ServeOptions, Shutdown, Tunnels,
+    ConnectionEvent, ConnectionRecorder, LiveLimits, ServeOptions, Shutdown, Tunnels,
     accept::Accept,
     connection::{Ending, Protocol},
     limits::Place,
@@ -71,6 +71,7 @@ where
     let shutdown = shutdown.into();
     let (within, delay) = (options.drain_deadline, options.drain_delay);
     let limits = options.limits.clone();
+    let recorder = Arc::clone(&options.connections);
     let protocol = Arc::new(Protocol::new(options));
     let (connections, ending) = (TaskTracker::new(), Ending::default());
 
@@ -101,7 +102,7 @@ where
         let deadline = loop {
             // Taken before the accept: at the limit clients wait in the system's queue, where
             // they hold no descriptor of ours.
-            let next = async { (limits.place().await, accept.next().await) };
+            let next = async { (place(&limits, &*recorder).await, accept.next().await) };
             tokio::select! {
                 (place, accepted) = next => begin(service.clone(), Some(place), accepted),
                 deadline = end.as_mut() => break deadline,
@@ -153,6 +154,15 @@ where
         tunnels.ended().await;
     }
     drained
+}
+
+/// A place for the next connection; told if there is none at once.
+async fn place(limits: &LiveLimits, recorder: &dyn ConnectionRecorder) -> Place {
+    if let Some(place) = limits.free_place() {
+        return place;
+    }
+    recorder.record(ConnectionEvent::Full);
+    limits.place().await
 }
 
 /// How long a tunnel has at most between the request to end and the deadline.

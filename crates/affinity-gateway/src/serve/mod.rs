@@ -33,17 +33,20 @@
 mod accept;
 mod activity;
 mod connection;
+mod ended;
 mod framing;
 mod heard;
 mod limits;
 mod listen;
 mod options;
+mod patient;
 mod peer;
 mod polite;
 mod prefixed;
 mod proxy;
 mod shutdown;
 mod stream;
+mod streams;
 pub mod tls;
 mod transport;
 mod tunnels;
@@ -52,6 +55,7 @@ mod tunnels;
 mod tests;
 
 pub use self::{
+    ended::{ConnectionEvent, ConnectionRecorder, EndCause},
     limits::{Limits, LiveLimits},
     listen::{Drained, serve},
     options::ServeOptions,

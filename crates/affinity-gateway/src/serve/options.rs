@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{LiveLimits, Transports};
+use super::{ConnectionEvent, ConnectionRecorder, LiveLimits, Transports};
 use crate::edge::EarlyRecorder;
 
 /// How a listener serves and ends.
@@ -19,6 +19,8 @@ pub struct ServeOptions {
     pub(super) drain_delay: Duration,
     pub(super) linger: Duration,
     pub(super) recorder: Arc<dyn EarlyRecorder>,
+    pub(super) connections: Arc<dyn ConnectionRecorder>,
+    pub(super) h2_idle: Duration,
     pub(super) transports: Transports,
 }
 
@@ -36,6 +38,9 @@ impl ServeOptions {
             // Above the pauses of a client that is busy, and the time its request travels.
             linger: Duration::from_secs(2),
             recorder: Arc::new(|_: StatusCode| {}),
+            connections: Arc::new(|_: ConnectionEvent| {}),
+            // Browsers give an idle connection up after about as long.
+            h2_idle: Duration::from_secs(300),
             transports: Transports::default(),
         }
     }
@@ -85,6 +90,20 @@ impl ServeOptions {
     #[must_use]
     pub fn recorder(mut self, recorder: impl EarlyRecorder) -> Self {
         self.recorder = Arc::new(recorder);
+        self
+    }
+
+    /// Nobody by default: who is told what happens to connections.
+    #[must_use]
+    pub fn connections(mut self, recorder: impl ConnectionRecorder) -> Self {
+        self.connections = Arc::new(recorder);
+        self
+    }
+
+    /// 5 min by default: how long an HTTP/2 connection is kept without a request.
+    #[must_use]
+    pub fn h2_idle(mut self, within: Duration) -> Self {
+        self.h2_idle = within;
         self
     }
 

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::activity::{Activity, InFlight};
+use super::streams;
 
 /// Counts the requests of one connection, and answers those of HTTP/1.1 with `Connection: close`
 /// once the connection is to end: whoever has read that sends no more on it, so none is lost.
@@ -82,6 +83,7 @@ where
             answer.headers_mut().insert(CONNECTION, close);
         }
         let in_flight = this.in_flight.take();
+        streams::hand_out();
         Poll::Ready(Ok(answer.map(|body| Counted { body, in_flight })))
     }
 }
@@ -104,7 +106,12 @@ impl<B: Body> Body for Counted<B> {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        self.project().body.poll_frame(cx)
+        let frame = self.project().body.poll_frame(cx);
+        match frame.is_ready() {
+            true => streams::hand_out(),
+            false => streams::wait(),
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

@@ -44,6 +44,11 @@ impl Gate {
         self.state().refused = Some((place, fault));
     }
 
+    /// What was refused.
+    pub(in crate::serve) fn fault(&self) -> Option<Fault> {
+        self.state().refused.map(|(_, fault)| fault)
+    }
+
     /// Waits for the answer to the request in this place: whether it changed the protocol.
     pub(super) fn poll_answered(&self, place: u64, cx: &Context<'_>) -> Poll<bool> {
         let mut state = self.state();

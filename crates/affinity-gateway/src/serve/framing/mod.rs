@@ -24,6 +24,7 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+pub(super) use self::fault::Fault;
 pub(super) use self::gate::Gate;
 pub(super) use self::head::Heads;
 pub(super) use self::service::Gated;
