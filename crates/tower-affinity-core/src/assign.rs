@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher128};
 
-use crate::{Group, Readiness, Ready, Rollout, ServiceName, SessionId};
+use crate::{EndpointId, Group, Readiness, Ready, Rollout, ServiceName, SessionId};
 
 /// A constant of the service that separates its draws from those of others. It is no secret.
 #[derive(Clone, Debug)]
@@ -87,6 +87,19 @@ pub fn draw<'a>(
     }
     best.map(|(_, group)| group)
 }
+
+/// How much `endpoint` is preferred for `key` over others of its group: the greatest wins. It is
+/// rendezvous hashing as in the draw of groups, with all weights equal and a salt of its own.
+#[must_use]
+pub fn endpoint_rank(key: DrawKey, endpoint: &EndpointId) -> impl Ord + use<> {
+    let mut hasher = SipHasher24::new_with_key(ENDPOINT_SALT);
+    hasher.write(&key.0.to_be_bytes());
+    hasher.write(endpoint.as_str().as_bytes());
+    hasher.finish()
+}
+
+/// No service's name is in it: what is told apart are a session's choices, not those of services.
+const ENDPOINT_SALT: &[u8; 16] = b"endpoint-choice/";
 
 fn salt(label: &str, service: &ServiceName) -> [u8; 16] {
     let mut hash = Sha256::new();

@@ -3,12 +3,13 @@
 
 pub(crate) mod history;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::{
-    AlwaysReady, Change, DrawKey, DrawSalt, GroupId, GroupName, Key, Keyring, Lifetimes, NewGroup,
-    PinCodec, Readiness, Ready, Revision, Rollout, ServiceName, SessionId, Timestamp, Weight, draw,
+    AlwaysReady, Change, DrawKey, DrawSalt, EndpointId, EndpointRef, GroupId, GroupName, Key,
+    Keyring, Lifetimes, NewGroup, PinCodec, Readiness, Ready, Revision, Rollout, ServiceName,
+    SessionId, Timestamp, Weight, draw,
 };
 
 /// The idle lifetime of every pin in the tests.
@@ -88,22 +89,42 @@ pub(crate) fn drawn_to(rollout: &Rollout, group: &str) -> SessionId {
         .expect("no id of ten thousand is drawn to the group")
 }
 
-/// A view in which all groups are ready but those that are named, with the time since when.
+pub(crate) fn endpoint(text: &str) -> EndpointId {
+    EndpointId::new(text)
+}
+
+/// A view in which all groups are ready but those that are named, with the time since when, and
+/// all endpoints but those that are lost.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct View(BTreeMap<GroupName, Timestamp>);
+pub(crate) struct View {
+    down: BTreeMap<GroupName, Timestamp>,
+    lost: BTreeSet<EndpointId>,
+}
 
 impl View {
     pub(crate) fn down(groups: &[&str], since: Timestamp) -> Self {
-        Self(groups.iter().map(|group| (name(group), since)).collect())
+        Self {
+            down: groups.iter().map(|group| (name(group), since)).collect(),
+            lost: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn lost(mut self, text: &str) -> Self {
+        self.lost.insert(endpoint(text));
+        self
     }
 }
 
 impl Readiness for View {
     fn of(&self, group: &GroupName) -> Ready {
-        match self.0.get(group) {
+        match self.down.get(group) {
             Some(since) => Ready::No { since: *since },
             None => Ready::Yes,
         }
+    }
+
+    fn has(&self, _: &GroupName, endpoint: &EndpointRef) -> bool {
+        endpoint.known().is_some_and(|id| !self.lost.contains(id))
     }
 }
 

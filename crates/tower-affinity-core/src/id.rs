@@ -236,33 +236,43 @@ impl fmt::Display for Revision {
     }
 }
 
-/// The opaque form of a [`GroupId`] in a token: 80 bits of a keyed hash.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct GroupCode([u8; 10]);
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident),*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $name([u8; 10]);
 
-impl GroupCode {
-    pub(crate) const fn new(bytes: [u8; 10]) -> Self {
-        Self(bytes)
-    }
+        impl $name {
+            pub(crate) const fn new(bytes: [u8; 10]) -> Self {
+                Self(bytes)
+            }
 
-    pub(crate) fn encode(self) -> String {
-        URL_SAFE_NO_PAD.encode(self.0)
-    }
+            pub(crate) fn encode(self) -> String {
+                URL_SAFE_NO_PAD.encode(self.0)
+            }
 
-    pub(crate) fn decode(text: &str) -> Option<Self> {
-        let mut bytes = [0; 10];
-        match URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) {
-            Ok(10) => Some(Self(bytes)),
-            _ => None,
+            pub(crate) fn decode(text: &str) -> Option<Self> {
+                let mut bytes = [0; 10];
+                match URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) {
+                    Ok(10) => Some(Self(bytes)),
+                    _ => None,
+                }
+            }
         }
-    }
-}
 
-impl fmt::Debug for GroupCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GroupCode(…)")
-    }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(…)"))
+            }
+        }
+    )*};
 }
+codes!(
+    /// The opaque form of a [`GroupId`] in a token: 80 bits of a keyed hash.
+    GroupCode,
+    /// The opaque form of an [`EndpointId`] in a token: 80 bits of a keyed hash.
+    EndpointCode
+);
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ mod settle;
 mod time;
 mod token;
 
-pub use assign::{DrawKey, DrawSalt, draw};
+pub use assign::{DrawKey, DrawSalt, draw, endpoint_rank};
 pub use clock::Clock;
 pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
@@ -37,9 +37,10 @@ pub use fleet::{
 };
 pub use group::{Abort, AbortPolicy, Group, InvalidWeight, State, Weight};
 pub use id::{
-    EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName, SessionId,
+    EndpointCode, EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName,
+    SessionId,
 };
-pub use pin::{GroupRef, LastMove, MoveCause, SessionPin, ToldCause, UnknownClaims};
+pub use pin::{EndpointRef, GroupRef, LastMove, MoveCause, SessionPin, ToldCause, UnknownClaims};
 pub use policy::{Level, Lifetimes, LifetimesError, OnGone, OnStep, Policy};
 pub use present::{Carrier, Chosen, MAX_CANDIDATES, choose, present};
 pub use readiness::{AlwaysReady, GROUP_GRACE, Readiness, Ready};
@@ -50,6 +51,6 @@ pub use rollout::{
 pub use settle::{Answer, Said, Settled, settle};
 pub use time::Timestamp;
 pub use token::{
-    Algorithm, CodeCollision, GroupCodes, Key, KeyDigest, KeyError, KeyId, Keyring, MAX_KEYS,
-    MAX_OVERRIDE, MAX_TOKEN, Opened, Override, PinCodec, Sealed,
+    Algorithm, CodeCollision, EndpointCodes, GroupCodes, Key, KeyDigest, KeyError, KeyId, Keyring,
+    MAX_KEYS, MAX_OVERRIDE, MAX_TOKEN, Opened, Override, PinCodec, Sealed,
 };

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{GroupCode, GroupId, Lifetimes, Revision, SessionId, Timestamp};
+use crate::{
+    EndpointCode, EndpointId, GroupCode, GroupId, Lifetimes, Revision, SessionId, Timestamp,
+};
 
 /// The group that a pin names, as far as this replica can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,26 @@ impl GroupRef {
     #[must_use]
     pub fn label(&self) -> &str {
         self.known().map_or("unknown", |id| id.name().as_str())
+    }
+}
+
+/// The endpoint that a pin names, as far as this replica can tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndpointRef {
+    /// An endpoint of the pin's group.
+    Known(EndpointId),
+    /// A code that no endpoint of the group has here.
+    Unknown(EndpointCode),
+}
+
+impl EndpointRef {
+    /// The endpoint's id, if it is known here.
+    #[must_use]
+    pub fn known(&self) -> Option<&EndpointId> {
+        match self {
+            Self::Known(id) => Some(id),
+            Self::Unknown(_) => None,
+        }
     }
 }
 
@@ -178,6 +200,9 @@ pub struct SessionPin {
     pub moves: u32,
     /// The last move, until the application has seen it.
     pub last_move: Option<LastMove>,
+    /// The endpoint of the group that serves the session, at level
+    /// [`Endpoint`](crate::Level::Endpoint).
+    pub endpoint: Option<EndpointRef>,
     /// Whether something other than the draw placed the session; never removed.
     pub placed: bool,
     /// Whether the application let the session go: it moves once that is possible.
@@ -207,6 +232,7 @@ impl SessionPin {
             assigned: revision,
             moves: 0,
             last_move: None,
+            endpoint: None,
             placed: false,
             released: false,
             unknown: UnknownClaims::default(),
@@ -250,6 +276,7 @@ impl SessionPin {
                 at: now.whole_secs(),
                 cause: cause.into(),
             }),
+            endpoint: None,
             placed: true,
             released: false,
             ..self.renewed(revision, now, lifetimes)
@@ -276,6 +303,16 @@ impl SessionPin {
             assigned: drawn,
             placed: self.placed,
             ..pin
+        }
+    }
+
+    /// The pin of a session whose requests go to `endpoint` of its group from now on; `None` for
+    /// whichever serves the next one.
+    #[must_use]
+    pub fn at_endpoint(self, endpoint: Option<EndpointId>) -> Self {
+        Self {
+            endpoint: endpoint.map(EndpointRef::Known),
+            ..self
         }
     }
 

@@ -16,6 +16,20 @@ pub enum Level {
     /// Any endpoint of the commit on which the session began.
     #[default]
     Group,
+    /// The same endpoint while it lives, else another of the same commit.
+    Endpoint,
+}
+
+impl Level {
+    /// Whether requests of this level have a session: a valid pin is obeyed and renewed, and one is
+    /// issued where there is none.
+    #[must_use]
+    pub const fn has_session(self) -> bool {
+        match self {
+            Self::None | Self::Follow | Self::Connection => false,
+            Self::Group | Self::Endpoint => true,
+        }
+    }
 }
 
 /// What happens to a session whose group is gone.

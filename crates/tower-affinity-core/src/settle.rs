@@ -2,7 +2,8 @@
 
 use crate::decide::may_release;
 use crate::{
-    Cause, Decision, GroupId, GroupRef, Kind, Lifetimes, Readiness, Rollout, SessionPin, Timestamp,
+    Cause, Decision, EndpointId, GroupId, GroupRef, Kind, Lifetimes, Readiness, Rollout,
+    SessionPin, Timestamp,
 };
 
 #[cfg(test)]
@@ -35,6 +36,8 @@ pub struct Answer<'a> {
     pub lifetimes: Lifetimes,
     /// What the application says.
     pub said: Said,
+    /// The endpoint that answered, if what is inside tells.
+    pub served_by: Option<&'a EndpointId>,
     /// Whether the answer is a stream or a tunnel, which uses its session for as long as it lasts.
     pub streams: bool,
 }
@@ -46,6 +49,7 @@ impl std::fmt::Debug for Answer<'_> {
             .field("revision", &self.rollout.revision())
             .field("at", &self.at)
             .field("said", &self.said)
+            .field("served_by", &self.served_by)
             .field("streams", &self.streams)
             .finish_non_exhaustive()
     }
@@ -99,8 +103,10 @@ impl Answer<'_> {
         let release = ours && self.said.release && self.may_release();
         let stream = self.streams.then(|| pin.clone().streaming(self.lifetimes));
         let extended = stream.filter(|stream| stream.expires > pin.expires);
+        let taken = self.served_by.filter(|_| self.decision.takes_endpoint());
         let issue = self.decision.issue;
-        if !issue && !moved_seen && !release && extended.is_none() {
+        let changes = moved_seen || release || taken.is_some() || extended.is_some();
+        if !issue && !changes {
             return None;
         }
         let pin = extended.unwrap_or_else(|| pin.clone());
@@ -109,6 +115,10 @@ impl Answer<'_> {
         } else {
             let revision = self.decision.cause.reissued(&pin, self.rollout.revision());
             pin.renewed(revision, self.at, self.lifetimes)
+        };
+        let pin = match taken {
+            Some(endpoint) => pin.at_endpoint(Some(endpoint.clone())),
+            None => pin,
         };
         let pin = if moved_seen { pin.move_seen() } else { pin };
         Some(if release { pin.released() } else { pin })

@@ -32,6 +32,7 @@ pub(crate) fn decision(group: &str, kind: Kind, cause: Cause) -> Decision {
         pin: Some(pin),
         issue: false,
         cohort: Cohort::Current,
+        endpoint_key: None,
     }
 }
 

@@ -25,6 +25,7 @@ mod peer;
 mod problem;
 mod random;
 mod rollouts;
+mod served;
 
 mod affinity;
 pub mod assign;
@@ -64,6 +65,7 @@ pub use self::problem::{OwnAnswer, Problem, is_grpc, speak_grpc};
 pub use self::record::GroupMetricsLayer;
 pub use self::respond::RespondLayer;
 pub use self::rollouts::{Reaching, RolloutSource, Rollouts};
+pub use self::served::ServedBy;
 pub use self::signal::SignalLayer;
 pub use self::tag::GroupTagLayer;
 pub use self::wire::PinLayer;

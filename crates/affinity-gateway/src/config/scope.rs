@@ -122,7 +122,7 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     let path = path.and_then(|field| field.parsed(PATTERN, pattern));
     let affinity = section
         .field("affinity")
-        .and_then(|f| f.word(&LEVELS, &["endpoint", "version"]));
+        .and_then(|f| f.word(&LEVELS, &["version"]));
     let assign = section
         .field("assign")
         .and_then(|field| assign(&field, pin_cookie));
@@ -152,7 +152,11 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     if let Some(field) = section.field("propagate")
         && field.flag() == Some(true)
     {
-        field.refuse("is not supported by this version; accepted: false");
+        field.refuse(match affinity {
+            // the pin that is handed on would have to name an endpoint before one has answered
+            Some(Level::Endpoint) => "cannot be with affinity = \"endpoint\"; accepted: false",
+            _ => "is not supported by this version; accepted: false",
+        });
     }
     section.finish();
     let scope = ScopeSetting {
@@ -179,7 +183,7 @@ fn refuse_without_effect(section: &Section<'_>, scope: &ScopeSetting) {
         Level::None => ("none", false),
         Level::Follow => ("follow", false),
         Level::Connection => ("connection", true),
-        Level::Group => return,
+        Level::Group | Level::Endpoint => return,
     };
     let without = [
         ("assign", scope.assign != AssignBy::Session),
@@ -263,11 +267,12 @@ pub(super) fn absolute_path(text: &str) -> Option<String> {
     (text.len() <= MAX_PATH && visible && !rest.starts_with('/') && !dots).then(|| text.to_owned())
 }
 
-pub(super) const LEVELS: [(&str, Level); 4] = [
+pub(super) const LEVELS: [(&str, Level); 5] = [
     ("none", Level::None),
     ("follow", Level::Follow),
     ("connection", Level::Connection),
     ("group", Level::Group),
+    ("endpoint", Level::Endpoint),
 ];
 pub(super) const ON_GONE: [(&str, OnGone); 2] =
     [("move", OnGone::Move), ("strict", OnGone::Strict)];

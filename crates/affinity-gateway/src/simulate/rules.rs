@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use tower_affinity::core::{
-    AbortPolicy, Change, DrawSalt, GroupId, Level, Policy, Revision, Rollout, RolloutError,
-    Timestamp,
+    AbortPolicy, Change, DrawSalt, GroupId, Policy, Revision, Rollout, RolloutError, Timestamp,
 };
 use tower_affinity::wire::AssignBy;
 
@@ -29,7 +28,7 @@ pub(super) struct Rules {
 
 /// Whether sessions of the scope are pinned.
 pub(super) fn pins(scope: &ScopeSetting) -> bool {
-    scope.affinity == Level::Group
+    scope.affinity.has_session()
 }
 
 impl Rules {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{DrawKey, DrawSalt, draw};
-use crate::fixtures::{View, active, after, at, name, rollout, salt, service, weights};
-use crate::{AlwaysReady, NewGroup, Readiness, Revision, Rollout};
+use super::{DrawKey, DrawSalt, draw, endpoint_rank};
+use crate::fixtures::{View, active, after, at, endpoint, name, rollout, salt, service, weights};
+use crate::{AlwaysReady, EndpointId, NewGroup, Readiness, Revision, Rollout};
 
 /// The number of new sessions of a statistical test.
 const SESSIONS: u64 = 20_000;
@@ -326,5 +326,48 @@ fn a_restored_group_draws_as_before() {
         places(&before),
         places(&again),
         "keyed users find their old group"
+    );
+}
+
+fn preferred(key: DrawKey, endpoints: &[EndpointId]) -> &EndpointId {
+    let best = endpoints.iter().max_by_key(|e| endpoint_rank(key, e));
+    best.unwrap()
+}
+
+#[test]
+fn endpoints_get_equal_shares_and_a_lost_ones_sessions_spread_over_the_others() {
+    let all: Vec<EndpointId> = (1..=4)
+        .map(|n| endpoint(&format!("10.0.0.{n}:80")))
+        .collect();
+    let (gone, left) = all.split_first().unwrap();
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for n in 0..SESSIONS {
+        let before = preferred(fresh(n), &all);
+        let after = preferred(fresh(n), left);
+        if before == gone {
+            second.push(after.to_string());
+        } else {
+            assert_eq!(before, after, "it left an endpoint that lives");
+        }
+        first.push(before.to_string());
+    }
+    let equal: Vec<(&str, u64)> = all.iter().map(|e| (e.as_str(), 1)).collect();
+    check_shares(&first, &equal);
+    check_shares(&second, &equal[1..]);
+}
+
+#[test]
+fn an_endpoints_choice_is_independent_of_the_groups() {
+    let rollout = rollout(&[("A", 50), ("B", 50)]);
+    let endpoints = [endpoint("one"), endpoint("two")];
+    let pairs: Vec<String> = (0..SESSIONS)
+        .map(|n| {
+            let group = group_of(&salt(), fresh(n), &rollout, &AlwaysReady);
+            format!("{group} {}", preferred(fresh(n), &endpoints))
+        })
+        .collect();
+    check_shares(
+        &pairs,
+        &[("A one", 1), ("A two", 1), ("B one", 1), ("B two", 1)],
     );
 }

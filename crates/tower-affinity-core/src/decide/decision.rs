@@ -1,10 +1,14 @@
 //! What the rule answers.
 
 use super::{Absence, Fault};
-use crate::{GroupId, LastMove, MoveCause, Revision, SessionId, SessionPin};
+use crate::{DrawKey, EndpointId, GroupId, LastMove, MoveCause, Revision, SessionId, SessionPin};
 
 /// The rule's answer.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every outcome is a decision, and a box would cost each request an allocation"
+)]
 pub enum Outcome {
     /// The decision.
     Decided(Decision),
@@ -27,9 +31,27 @@ pub struct Decision {
     pub issue: bool,
     /// The part of the population that the request belongs to.
     pub cohort: Cohort,
+    /// What an endpoint is chosen by, the same for all requests of the session, where the pin names
+    /// none that takes it; `None` if any endpoint serves, since the session is bound to none.
+    pub endpoint_key: Option<DrawKey>,
 }
 
 impl Decision {
+    /// The endpoint that the session's requests go to while it lives, as far as it is known here.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&EndpointId> {
+        self.endpoint_key?;
+        self.pin.as_ref()?.endpoint.as_ref()?.known()
+    }
+
+    /// Whether the endpoint that answers is the session's from now on.
+    #[must_use]
+    pub fn takes_endpoint(&self) -> bool {
+        let has_none = self.pin.as_ref().is_some_and(|pin| pin.endpoint.is_none());
+        // of a pin above our revision nothing is changed but its times
+        self.endpoint_key.is_some() && has_none && self.cause != Cause::Behind
+    }
+
     /// The session, where there is one.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
@@ -146,6 +168,8 @@ causes! {
     Duplicates => "duplicates",
     /// The pin was obeyed.
     Ok => "ok",
+    /// The pin was obeyed, but another endpoint of the group serves: its own is gone.
+    EndpointLost => "endpoint_lost",
     /// The pin was obeyed; its group drains.
     Draining => "draining",
     /// The pin was obeyed; it is newer than our state.

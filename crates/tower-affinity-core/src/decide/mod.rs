@@ -3,9 +3,10 @@
 //! [`decide`] is a pure function. It is asked once for a request, with one snapshot and one view;
 //! the first rule that matches wins. Reading order: what goes in (`inputs`), what comes out
 //! (`decision`), the rule itself (`rule`), and what it calls: the view (`lost`), testers
-//! (`overrides`), changed weights (`step`).
+//! (`overrides`), changed weights (`step`), endpoints (`endpoint`).
 
 mod decision;
+mod endpoint;
 mod inputs;
 mod lost;
 mod overrides;

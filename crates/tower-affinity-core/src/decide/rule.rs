@@ -36,11 +36,13 @@ pub fn decide(inputs: &Inputs<'_>) -> Outcome {
                 inputs.overridden(policy, level, chosen, shown)
             }
             (Level::Follow, shown) => bypassed(Cause::Follow, inputs.followed(shown)),
-            (Level::Group, Shown::Pin(pin)) => match inputs.pinned(policy, pin) {
+            (Level::Group | Level::Endpoint, Shown::Pin(pin)) => match inputs.pinned(policy, pin) {
                 Ok(decision) => decision,
                 Err(Behind(revision)) => return Outcome::Behind(revision),
             },
-            (Level::Group, Shown::Nothing(absence)) => inputs.unpinned(policy, *absence),
+            (Level::Group | Level::Endpoint, Shown::Nothing(absence)) => {
+                inputs.unpinned(policy, *absence)
+            }
         },
     };
     Outcome::Decided(inputs.served_here(decided))
@@ -180,6 +182,7 @@ impl Inputs<'_> {
             pin: None,
             issue: false,
             cohort: Cohort::None,
+            endpoint_key: None,
         };
         if absence == Absence::Preflight {
             return without_session(self.default_group());
@@ -201,14 +204,7 @@ impl Inputs<'_> {
         let revision = self.rollout.revision();
         let id = group.id().clone();
         let pin = SessionPin::new(self.fresh, id.clone(), revision, self.now, policy.lifetimes);
-        Decision {
-            kind: Kind::Assigned,
-            cause,
-            group: Some(id),
-            cohort: Cohort::of(&pin, self.rollout.step_revision()),
-            pin: Some(pin),
-            issue: true,
-        }
+        self.with_pin(Kind::Assigned, cause, id, pin, true)
     }
 
     pub(super) fn obeyed(
@@ -221,13 +217,19 @@ impl Inputs<'_> {
         let revision = self.rollout.revision();
         // of a pin above our revision nothing is changed but its times
         let held = pin.released && pin.revision <= revision && !self.may_release(id);
-        let issue = held || pin.is_due(self.now, policy.lifetimes);
+        let lost = pin.revision <= revision && self.has_lost_endpoint(policy, pin, id);
+        let issue = held || lost || pin.is_due(self.now, policy.lifetimes);
         let pin = if issue {
             pin.renewed(cause.reissued(pin, revision), self.now, policy.lifetimes)
         } else {
             pin.clone()
         };
         let pin = if held { pin.held() } else { pin };
+        let pin = if lost { pin.at_endpoint(None) } else { pin };
+        let cause = match cause {
+            Cause::Ok | Cause::Draining if lost => Cause::EndpointLost,
+            cause => cause,
+        };
         self.with_pin(Kind::Pinned, cause, id.clone(), pin, issue)
     }
 
@@ -250,6 +252,7 @@ impl Inputs<'_> {
             cause,
             group: Some(group),
             cohort: Cohort::of(&pin, self.rollout.step_revision()),
+            endpoint_key: self.endpoint_key(&pin),
             pin: Some(pin),
             issue,
         }
@@ -305,6 +308,7 @@ pub(super) fn bypassed(cause: Cause, group: GroupId) -> Decision {
         pin: None,
         issue: false,
         cohort: Cohort::None,
+        endpoint_key: None,
     }
 }
 
@@ -316,5 +320,6 @@ pub(super) fn refused(cause: Cause, group: Option<GroupId>) -> Decision {
         pin: None,
         issue: false,
         cohort: Cohort::None,
+        endpoint_key: None,
     }
 }

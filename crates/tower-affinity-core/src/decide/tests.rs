@@ -3,6 +3,7 @@
 
 mod ask;
 mod behind;
+mod endpoint;
 mod issue;
 mod levels;
 mod lost;

@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use super::*;
 use crate::decide::{Cohort, Kind};
-use crate::fixtures::{TA, View, after, at, id, lifetimes, name, rollout, session};
-use crate::{LastMove, MoveCause, Revision};
+use crate::fixtures::{TA, View, after, at, endpoint, id, lifetimes, name, rollout, session};
+use crate::{EndpointRef, LastMove, MoveCause, Revision};
 
 /// A session of B that began at 0 and asks at 100; the snapshot is of revision 10.
 #[derive(Clone)]
@@ -15,6 +15,7 @@ struct Case {
     rollout: Rollout,
     view: View,
     said: Said,
+    served_by: Option<EndpointId>,
     streams: bool,
     aborted: bool,
 }
@@ -33,10 +34,12 @@ fn case(kind: Kind, cause: Cause, issue: bool) -> Case {
             pin: Some(pin),
             issue,
             cohort: Cohort::Current,
+            endpoint_key: None,
         },
         rollout: rollout(&[("A", 90), ("B", 10)]),
         view: View::default(),
         said: Said::default(),
+        served_by: None,
         streams: false,
         aborted: false,
     }
@@ -73,6 +76,7 @@ impl Case {
             at: at(100),
             lifetimes: lifetimes(),
             said: self.said,
+            served_by: self.served_by.as_ref(),
             streams: self.streams,
         };
         let settled = settle(&answer, |_| {
@@ -228,4 +232,56 @@ fn a_pin_above_our_revision_is_changed_in_its_times_only() {
         ..case(Kind::Pinned, Cause::Behind, true).moved().draining()
     };
     assert_eq!(Some(renewed.written()), renewed.decision.pin);
+}
+
+fn at_level_endpoint(kind: Kind, cause: Cause, issue: bool) -> Case {
+    let mut case = case(kind, cause, issue);
+    case.decision.endpoint_key = Some(session(1).into());
+    case.served_by = Some(endpoint("two"));
+    case
+}
+
+#[test]
+fn a_pin_without_an_endpoint_takes_the_one_that_answered() {
+    let two = SessionPin {
+        endpoint: Some(EndpointRef::Known(endpoint("two"))),
+        ..pin("B")
+    };
+    for (kind, cause) in [
+        (Kind::Assigned, Cause::New),
+        (Kind::Moved, Cause::Gone),
+        (Kind::Pinned, Cause::EndpointLost),
+        (Kind::Overridden, Cause::Sticky),
+    ] {
+        let written = at_level_endpoint(kind, cause, true).written();
+        assert_eq!(written, two, "{kind:?}");
+    }
+    let began_elsewhere = at_level_endpoint(Kind::Pinned, Cause::Ok, false).written();
+    assert_eq!(began_elsewhere.endpoint, two.endpoint);
+    assert_eq!(began_elsewhere.issued, at(100), "renewed as well");
+}
+
+#[test]
+fn a_pins_own_endpoint_is_kept_whoever_answers() {
+    let mut case = at_level_endpoint(Kind::Pinned, Cause::Ok, false);
+    case.decision.pin = Some(pin("B").at_endpoint(Some(endpoint("one"))));
+    assert_eq!(case.settled(), Settled::Kept, "a retry went to another");
+    case.decision.issue = true;
+    let written = case.written();
+    assert_eq!(written.endpoint, Some(EndpointRef::Known(endpoint("one"))));
+}
+
+#[test]
+fn no_endpoint_is_taken_where_none_is_told_or_wanted() {
+    let mut untold = at_level_endpoint(Kind::Pinned, Cause::Ok, false);
+    untold.served_by = None;
+    assert_eq!(untold.settled(), Settled::Kept, "nobody says who answered");
+    let behind = at_level_endpoint(Kind::Pinned, Cause::Behind, false);
+    assert_eq!(behind.settled(), Settled::Kept, "the pin is above us");
+    let mut group = at_level_endpoint(Kind::Assigned, Cause::New, true);
+    group.decision.endpoint_key = None;
+    assert_eq!(group.written().endpoint, None, "level group");
+    let mut ended = at_level_endpoint(Kind::Assigned, Cause::New, true);
+    ended.said.end = true;
+    assert_eq!(ended.settled(), Settled::Cleared);
 }

@@ -22,6 +22,7 @@ pub(super) struct Claims<'a> {
     pub(super) arv: u64,
     pub(super) mv: u32,
     pub(super) last: Option<Last<'a>>,
+    pub(super) ep: Option<Cow<'a, str>>,
     pub(super) fx: bool,
     pub(super) rl: bool,
     /// Read and obeyed, never written by us.
@@ -53,6 +54,9 @@ impl Serialize for Claims<'_> {
             map.serialize_entry("mf", &last.from)?;
             map.serialize_entry("mt", &last.at)?;
             map.serialize_entry("mc", &last.cause)?;
+        }
+        if let Some(ep) = &self.ep {
+            map.serialize_entry("ep", ep)?;
         }
         if self.fx {
             map.serialize_entry("fx", &true)?;
@@ -121,7 +125,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
         let (mut aud, mut sid, mut grp) = (None, None, None);
         let (mut sst, mut iat, mut exp, mut rev, mut arv) = (None, None, None, None, None);
         let (mut mv, mut mf, mut mt, mut mc) = (None, None, None, None);
-        let (mut fx, mut rl, mut nbf) = (None, None, None);
+        let (mut ep, mut fx, mut rl, mut nbf) = (None, None, None, None);
         let mut unknown: Option<Box<Map<String, Value>>> = None;
         while let Some(Text(name)) = map.next_key()? {
             match &*name {
@@ -137,6 +141,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
                 "mf" => once(&mut mf, map.next_value::<Text<'_>>()?.0, "mf")?,
                 "mt" => once(&mut mt, map.next_value()?, "mt")?,
                 "mc" => once(&mut mc, map.next_value::<Text<'_>>()?.0, "mc")?,
+                "ep" => once(&mut ep, map.next_value::<Text<'_>>()?.0, "ep")?,
                 "fx" => once(&mut fx, map.next_value()?, "fx")?,
                 "rl" => once(&mut rl, map.next_value()?, "rl")?,
                 "nbf" => once(&mut nbf, map.next_value()?, "nbf")?,
@@ -170,6 +175,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
             arv: arv.ok_or_else(|| missing("arv"))?,
             mv: mv.ok_or_else(|| missing("mv"))?,
             last,
+            ep,
             fx: fx.unwrap_or(false),
             rl: rl.unwrap_or(false),
             nbf,

@@ -10,10 +10,10 @@ use jsonwebtoken::errors::ErrorKind;
 use super::claims::{Claims, Last};
 use super::code::Coder;
 use super::grant::GrantKey;
-use super::{CodeCollision, GroupCodes, Key, KeyId, Keyring};
+use super::{CodeCollision, EndpointCodes, GroupCodes, Key, KeyId, Keyring};
 use crate::{
-    Fault, GroupCode, GroupRef, LastMove, Lifetimes, Revision, Rollout, ServiceName, SessionPin,
-    Timestamp, ToldCause, UnknownClaims,
+    EndpointCode, EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupRef, LastMove,
+    Lifetimes, Revision, Rollout, ServiceName, SessionPin, Timestamp, ToldCause, UnknownClaims,
 };
 
 /// The greatest length of a token in bytes; a longer one is not looked at.
@@ -46,7 +46,8 @@ struct CodecKey {
 /// that would raise our own revision to where it cannot grow any more.
 const REVISIONS_AHEAD: u64 = 1 << 32;
 
-/// A token that was opened: its group is still a code, see [`GroupCodes::resolve`].
+/// A token that was opened: its group and its endpoint are still codes, see [`GroupCodes::resolve`]
+/// and [`EndpointCodes::resolve`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
     /// The pin.
@@ -118,15 +119,28 @@ impl PinCodec {
         let mut codes = GroupCodes::default();
         for id in rollout.ids() {
             for key in &self.keys {
-                codes.insert(key.coder.code(&self.service, id), id)?;
+                codes.insert(key.coder.group(&self.service, id), id)?;
             }
         }
         Ok(codes)
     }
 
+    /// The codes of some `endpoints` of `group` under all keys.
+    #[must_use]
+    pub fn endpoint_codes(&self, group: &GroupId, endpoints: &[EndpointId]) -> EndpointCodes {
+        let mut codes = EndpointCodes::default();
+        for id in endpoints {
+            for key in &self.keys {
+                codes.insert(key.coder.endpoint(&self.service, group, id), id);
+            }
+        }
+        codes
+    }
+
     /// Seals a pin with the first key.
     ///
-    /// Claims of other releases are left out of a token that would be longer than [`MAX_TOKEN`].
+    /// Claims of other releases are left out of a token that would be longer than [`MAX_TOKEN`], and
+    /// then the endpoint: a session can do without its own, and not without its group.
     /// The empty text is answered should the cryptography fail, which no key of ours makes it do.
     #[must_use]
     pub fn seal(&self, pin: &SessionPin) -> Sealed {
@@ -135,16 +149,24 @@ impl PinCodec {
         };
         let mut claims = self.claims(key, pin);
         let token = key.sign(&claims);
-        if token.len() <= MAX_TOKEN || claims.unknown.is_empty() {
+        if token.len() <= MAX_TOKEN {
             return Sealed {
                 token,
                 dropped_unknown: false,
             };
         }
+        let dropped_unknown = !claims.unknown.is_empty();
         claims.unknown = UnknownClaims::default();
+        let token = match key.sign(&claims) {
+            long if long.len() > MAX_TOKEN => {
+                claims.ep = None;
+                key.sign(&claims)
+            }
+            token => token,
+        };
         Sealed {
-            token: key.sign(&claims),
-            dropped_unknown: true,
+            token,
+            dropped_unknown,
         }
     }
 
@@ -219,9 +241,18 @@ impl PinCodec {
     fn claims<'a>(&self, key: &CodecKey, pin: &'a SessionPin) -> Claims<'a> {
         let code = |group: &GroupRef| {
             Cow::Owned(match group {
-                GroupRef::Known(id) => key.coder.code(&self.service, id).encode(),
+                GroupRef::Known(id) => key.coder.group(&self.service, id).encode(),
                 GroupRef::Unknown(code) => code.encode(),
             })
+        };
+        let endpoint = match (&pin.group, pin.endpoint.as_ref()) {
+            (_, None) => None,
+            (_, Some(EndpointRef::Unknown(code))) => Some(*code),
+            (GroupRef::Known(group), Some(EndpointRef::Known(id))) => {
+                Some(key.coder.endpoint(&self.service, group, id))
+            }
+            // an endpoint is known only of a group that is
+            (GroupRef::Unknown(_), Some(EndpointRef::Known(_))) => None,
         };
         Claims {
             aud: Cow::Owned(self.service.as_str().to_owned()),
@@ -238,6 +269,7 @@ impl PinCodec {
                 at: last.at.as_secs(),
                 cause: Cow::Borrowed(last.cause.as_str()),
             }),
+            ep: endpoint.map(|code| Cow::Owned(code.encode())),
             fx: pin.placed,
             rl: pin.released,
             nbf: None,
@@ -326,6 +358,11 @@ fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {
         assigned: Revision(claims.arv),
         moves: claims.mv,
         last_move,
+        // a code of another form is one of another release: an endpoint is chosen anew then
+        endpoint: claims
+            .ep
+            .and_then(|text| EndpointCode::decode(&text))
+            .map(EndpointRef::Unknown),
         placed: claims.fx,
         released: claims.rl,
         unknown: claims.unknown,

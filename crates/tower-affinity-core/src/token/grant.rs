@@ -91,7 +91,7 @@ impl PinCodec {
         let key = self.grants().first()?;
         let claims = Claims {
             aud: self.service().as_str().to_owned(),
-            grp: key.coder.code(self.service(), group).encode(),
+            grp: key.coder.group(self.service(), group).encode(),
             exp: now.plus(ttl).as_secs(),
             sticky,
         };

@@ -1,6 +1,6 @@
 //! The pin on the wire: a compact JWS whose claims are typed and checked here.
 //!
-//! `keyring` holds the keys, `code` hides the groups' names, `claims` is the JSON, `codec` seals
+//! `keyring` holds the keys, `code` hides the names of groups and endpoints, `claims` is the JSON, `codec` seals
 //! and opens; `grant` does so for overrides, which are tokens of another kind. `digest` shows that
 //! two replicas hold the same key.
 
@@ -13,7 +13,7 @@ mod keyring;
 #[cfg(test)]
 mod tests;
 
-pub use self::code::{CodeCollision, GroupCodes};
+pub use self::code::{CodeCollision, EndpointCodes, GroupCodes};
 pub use self::codec::{MAX_TOKEN, Opened, PinCodec, Sealed};
 pub use self::digest::KeyDigest;
 pub use self::grant::{MAX_OVERRIDE, Override};

@@ -8,6 +8,7 @@
 
 mod claims;
 mod codes;
+mod endpoints;
 mod forge;
 mod forgery;
 mod headers;

@@ -33,7 +33,7 @@ impl AssignLayer {
         Ok(Self {
             state: Arc::new(State {
                 salt: DrawSalt::new(codec.service()),
-                view: Arc::new(ArcSwap::from_pointee(View { rollout, codes })),
+                view: Arc::new(ArcSwap::from_pointee(View::new(rollout, codes))),
                 rollouts,
                 codec,
                 ready: Arc::new(AlwaysReady),

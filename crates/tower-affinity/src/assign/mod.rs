@@ -36,6 +36,7 @@
 //! # let _ = layer; Ok(()) }
 //! ```
 
+mod endpoints;
 mod future;
 mod layer;
 mod question;

@@ -59,6 +59,7 @@ impl Question {
         self.settle.decided_on(&view.rollout);
         if let Shown::Pin(pin) = &mut self.shows.shown {
             view.codes.resolve(pin);
+            view.endpoints.resolve(&state.codec, &*state.ready, pin);
             state.note(pin);
         }
         if let Some(chosen) = &mut self.shows.chosen {

@@ -55,6 +55,7 @@ where
                 pin: None,
                 issue: false,
                 cohort: Cohort::None,
+                endpoint_key: None,
             };
             let response = visited(visit);
             self.state.recorder.refused(&decision, response.status());

@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use tower_affinity_core::{Answer, Decision, Lifetimes, Rollout, Settled, Timestamp, settle};
 
 use super::state::State;
+use crate::ServedBy;
 use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
 use crate::signal::said;
@@ -60,6 +61,8 @@ impl Settle {
             return;
         }
         let scope = self.scope.as_ref();
+        let served_by = response.extensions().get();
+        let served_by = served_by.filter(|_| decision.takes_endpoint());
         let answer = Answer {
             decision,
             rollout: &self.rollout,
@@ -67,6 +70,7 @@ impl Settle {
             at: self.at,
             lifetimes: scope.map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes),
             said,
+            served_by: served_by.map(ServedBy::endpoint),
             streams: is_tunnel(response)
                 || is_event_stream(response.headers())
                 || scope.is_some_and(|scope| scope.is_streaming()),

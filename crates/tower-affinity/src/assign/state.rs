@@ -7,6 +7,7 @@ use tower_affinity_core::{
     Clock, DrawSalt, GroupCodes, GroupName, GroupRef, PinCodec, Readiness, Rollout, SessionPin,
 };
 
+use super::endpoints::Endpoints;
 use crate::record::Recorder;
 use crate::{Expiries, Rollouts};
 
@@ -28,6 +29,17 @@ pub(super) struct State {
 pub(super) struct View {
     pub(super) rollout: Arc<Rollout>,
     pub(super) codes: GroupCodes,
+    pub(super) endpoints: Endpoints,
+}
+
+impl View {
+    pub(super) fn new(rollout: Arc<Rollout>, codes: GroupCodes) -> Self {
+        Self {
+            rollout,
+            codes,
+            endpoints: Endpoints::default(),
+        }
+    }
 }
 
 impl State {
@@ -51,7 +63,7 @@ impl State {
             tracing::error!(%collision, "codes of the rollout collide");
             GroupCodes::default()
         });
-        let view = Arc::new(View { rollout, codes });
+        let view = Arc::new(View::new(rollout, codes));
         self.view.store(Arc::clone(&view));
         view
     }

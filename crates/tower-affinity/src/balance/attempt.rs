@@ -12,6 +12,7 @@ use super::lease::Lease;
 use super::outcome::Outcome;
 use super::tunnelled::is_tunnel;
 use crate::BoxError;
+use crate::ServedBy;
 use crate::problem::MISDIRECTED;
 use crate::record::{Recorder, RetryOutcome};
 use crate::respond::UpstreamFault;
@@ -81,6 +82,10 @@ impl Attempt {
             .note(&self.lease, Outcome::Answered(response.status()));
         if let Some(further) = self.further {
             further.end(RetryOutcome::Success);
+        }
+        if let Some(endpoint) = self.lease.bound_to() {
+            let served = ServedBy::new(endpoint.clone());
+            response.extensions_mut().insert(served);
         }
         if is_tunnel(&response) {
             // the body ends at once, so what lasts as long as the tunnel hangs on the lease

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tower_affinity_core::Timestamp;
+use tower_affinity_core::{EndpointId, Timestamp};
 
 use super::ejection::Ejection;
 use super::latency::Latency;
@@ -17,6 +17,7 @@ const LEAST_SHARE: f32 = 0.01;
 #[derive(Debug)]
 pub struct Endpoint {
     address: SocketAddr,
+    id: EndpointId,
     in_flight: AtomicUsize,
     reports: [AtomicU8; Source::COUNT],
     ejection: Ejection,
@@ -33,7 +34,8 @@ pub enum EndpointState {
     Ready,
     /// It takes requests, and fewer than others: its share still grows.
     Starting,
-    /// It is about to leave and takes no more requests; those that it has are finished.
+    /// It is about to leave: it takes requests of the sessions that are bound to it, and no others.
+    /// Those that it has are finished.
     Draining,
     /// It does not answer as it should.
     Unhealthy,
@@ -57,6 +59,7 @@ impl Endpoint {
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
+            id: EndpointId::new(&address.to_string()),
             in_flight: AtomicUsize::new(0),
             reports: Default::default(),
             ejection: Ejection::default(),
@@ -69,6 +72,12 @@ impl Endpoint {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its name in its group: its address as text.
+    #[must_use]
+    pub fn id(&self) -> &EndpointId {
+        &self.id
     }
 
     /// How many requests it has: sent, and their body or tunnel has not ended.
@@ -110,6 +119,23 @@ impl Endpoint {
     /// Whether it could be tried if nothing were known of its health.
     pub(super) fn is_usable(&self) -> bool {
         self.reported(Source::Control) <= EndpointState::Starting
+    }
+
+    /// Whether any request may use it, with its health ignored in a panic.
+    pub(super) fn takes_any(&self, panics: bool) -> bool {
+        match panics {
+            true => self.is_usable(),
+            false => self.is_ready(),
+        }
+    }
+
+    /// Whether nobody reports that the sessions bound to it have to leave.
+    pub(super) fn takes_bound(&self, panics: bool) -> bool {
+        let report = match panics {
+            true => self.reported(Source::Control),
+            false => self.worst_report(),
+        };
+        report <= EndpointState::Draining
     }
 
     pub(super) fn report(&self, source: Source, state: EndpointState) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use tower_affinity_core::Timestamp;
+use tower_affinity_core::{EndpointId, Timestamp};
 
 use super::budget::Budget;
 use super::ejection::EjectionReason;
@@ -14,6 +14,8 @@ use super::open::Open;
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) endpoints: Vec<Arc<Endpoint>>,
+    /// Their names, in the same order.
+    pub(super) ids: Arc<[EndpointId]>,
     pub(super) load: Arc<Load>,
 }
 

@@ -6,9 +6,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use tower_affinity_core::{Clock, GroupId, GroupName, Readiness, Ready, Timestamp};
+use tower_affinity_core::{
+    Clock, EndpointId, EndpointRef, GroupId, GroupName, Readiness, Ready, Timestamp,
+};
 
 use super::balancing::{Balancing, Choice};
+use super::bound::{choose, keeps};
 use super::ejection::EjectionReason;
 use super::endpoint::{Endpoint, EndpointState, Source};
 use super::error::Unserved;
@@ -303,13 +306,18 @@ impl Groups {
             return Err(Unserved::NoReadyEndpoint(name.clone()));
         };
         let doubtful = || are_checks_doubtful(&table);
-        let picked = pick(&group.endpoints, wanted.avoid, &balancing, doubtful, now);
+        let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
+        let (endpoints, avoid) = (&group.endpoints, wanted.avoid);
+        let chosen = wanted.bound.and_then(|bound| {
+            let panics = panics(endpoints, doubtful);
+            choose(endpoints, &bound, avoid, limit, panics, now)
+        });
+        let picked = chosen.map_or_else(|| pick(endpoints, avoid, &balancing, doubtful, now), Ok);
         let picked = picked.map_err(|missing| match missing {
             Missing::Ready => Unserved::NoReadyEndpoint(name.clone()),
             Missing::Room => Unserved::Capacity(name.clone()),
         })?;
         let began = (balancing.choice == Choice::PeakEwma).then(now);
-        let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
         Lease::acquire(wanted, &group.load, &picked, limit, began).ok_or_else(|| {
             if picked.probes {
                 picked.endpoint.ejection().probed();
@@ -353,8 +361,10 @@ impl Groups {
             old.and_then(|old| old.endpoints.iter().find(|e| e.address() == address))
                 .map_or_else(|| Arc::new(Endpoint::new(address)), Arc::clone)
         });
+        let endpoints: Vec<Arc<Endpoint>> = endpoints.collect();
         let group = Group {
-            endpoints: endpoints.collect(),
+            ids: endpoints.iter().map(|e| e.id().clone()).collect(),
+            endpoints,
             load: old.map_or_else(|| Arc::new(Load::new(now)), |old| Arc::clone(&old.load)),
         };
         group.refresh(now);
@@ -388,6 +398,24 @@ impl Readiness for Groups {
             Some(_) if group.is_usable() && are_checks_doubtful(&table) => Ready::Yes,
             Some(since) => Ready::No { since },
         }
+    }
+
+    fn has(&self, group: &GroupName, endpoint: &EndpointRef) -> bool {
+        let table = self.0.table.load();
+        let (Some(group), Some(id)) = (table.get(group), endpoint.known()) else {
+            return false;
+        };
+        let panics = panics(&group.endpoints, || are_checks_doubtful(&table));
+        let mut endpoints = group.endpoints.iter();
+        endpoints
+            .find(|endpoint| endpoint.id() == id)
+            .is_some_and(|endpoint| keeps(&group.endpoints, endpoint, panics))
+    }
+
+    fn endpoint_ids(&self, group: &GroupName) -> Option<Arc<[EndpointId]>> {
+        let table = self.0.table.load();
+        // a group that is not known has none, and no pin is read for it
+        table.get(group).map(|group| Arc::clone(&group.ids))
     }
 }
 

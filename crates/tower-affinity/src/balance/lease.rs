@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tower_affinity_core::{GroupId, GroupName, Timestamp};
+use tower_affinity_core::{EndpointId, GroupId, GroupName, Timestamp};
 
 use super::budget::Budget;
 use super::endpoint::Endpoint;
@@ -42,6 +42,8 @@ struct Held {
     began: Option<Timestamp>,
     /// That of the endpoint's ejection then.
     epoch: u32,
+    /// Whether its session is bound to one endpoint.
+    bound: bool,
     /// Whether it holds the right to try the ejected endpoint.
     probes: AtomicBool,
     guards: Mutex<Vec<Box<dyn Any + Send>>>,
@@ -70,6 +72,7 @@ impl Lease {
             endpoint: Arc::clone(endpoint),
             began,
             epoch: endpoint.ejection().epoch(),
+            bound: wanted.bound.is_some(),
             probes: AtomicBool::new(picked.probes),
             load: Arc::clone(load),
             guards: Mutex::new(Vec::new()),
@@ -82,6 +85,11 @@ impl Lease {
 
     pub(super) fn epoch(&self) -> u32 {
         self.0.epoch
+    }
+
+    /// The endpoint that the session of the request is bound to; `None` if it is to none.
+    pub(super) fn bound_to(&self) -> Option<&EndpointId> {
+        self.0.bound.then(|| self.endpoint().id())
     }
 
     /// The attempt is over: another request may try the endpoint.

@@ -22,6 +22,11 @@
 //! eject more than half of a group, and where all of a group are ejected all are tried.
 //! [`Balancing`] sets all of this, and limits, slow starts and the choice by latency.
 //!
+//! A session of level [`Endpoint`](tower_affinity_core::Level::Endpoint) goes to the endpoint that
+//! its pin names, also while that is draining; if it cannot, to the one that is the first for the
+//! session's key, so that parallel requests meet. Its answers carry [`ServedBy`](crate::ServedBy). A
+//! named endpoint that is full is not left: the request fails with [`Unserved::Capacity`].
+//!
 //! # Further attempts
 //!
 //! A request that brought no answer is sent to another endpoint *of its group* if that does no
@@ -36,6 +41,9 @@
 //!   upgrade, and its body can be sent again ([`ReplayBody`]);
 //! - or the endpoint says that it serves another group, so nothing was carried out, and the body
 //!   can be sent again.
+//!
+//! A session that is bound to an endpoint leaves it only if it was not reached or serves another
+//! group; else the request is sent there again.
 //!
 //! What else a leaf fails with is answered at once, and what an endpoint answers is passed on,
 //! errors too. Before each attempt the newest rollout is asked whether the group was aborted
@@ -96,6 +104,7 @@
 mod attempt;
 mod balancing;
 mod body;
+mod bound;
 mod budget;
 mod connect;
 mod cut;

@@ -39,10 +39,7 @@ pub(super) fn pick<'a>(
     now: impl FnOnce() -> Timestamp,
 ) -> Result<Picked<'a>, Missing> {
     let panics = panics(endpoints, doubtful);
-    let usable = |endpoint: &Endpoint| match panics {
-        true => endpoint.is_usable(),
-        false => endpoint.is_ready(),
-    };
+    let usable = |endpoint: &Endpoint| endpoint.takes_any(panics);
     let is_timed = balancing.choice == Choice::PeakEwma
         || endpoints
             .iter()

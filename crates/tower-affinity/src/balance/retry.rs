@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Extensions, Method, Request, header};
+use http::{Method, Request, header};
 use http_body::Body;
-use tower_affinity_core::{Decision, GroupId, Kind, Timestamp};
+use tower_affinity_core::{GroupId, Timestamp};
 
 use super::attempt::{Attempt, Failure, Harm};
 use super::error::Error;
@@ -18,7 +18,6 @@ use super::lease::Lease;
 use super::replay::{Replay, ReplayBody};
 use super::retries::Retries;
 use super::wanted::Wanted;
-use crate::Affinity;
 use crate::record::RetryOutcome;
 use crate::rollouts::Rollouts;
 
@@ -145,7 +144,7 @@ impl<B: Body<Data = Bytes>> Plan<B> {
         }
         let newest = self.rollouts.as_ref().map(Rollouts::current);
         let is_aborted = |id: &GroupId| newest.is_some_and(|newest| newest.is_aborted(id, now));
-        if decided(&self.head.extensions).is_some_and(|(id, _)| is_aborted(id)) {
+        if Wanted::of(&self.head.extensions).is_some_and(|wanted| is_aborted(wanted.id)) {
             return Err(RetryOutcome::Aborted);
         }
         if failed.budget().attempt(now, retries) {
@@ -157,13 +156,13 @@ impl<B: Body<Data = Bytes>> Plan<B> {
 
     /// A place at another endpoint of the group, or at the same if that can help.
     fn place(&self, harm: Harm, groups: &Groups) -> Result<(Lease, ReplayBody<B>), RetryOutcome> {
-        let (id, pinned) = decided(&self.head.extensions).ok_or(RetryOutcome::NoEndpoint)?;
-        let wanted = Wanted {
-            id,
-            pinned,
-            avoid: &self.tried,
+        let wanted = Wanted::of(&self.head.extensions).ok_or(RetryOutcome::NoEndpoint)?;
+        let avoid = match (wanted.bound, harm) {
+            // it lives, and what it has of the session no other one has
+            (Some(_), Harm::Unsent | Harm::Unknown) => &[][..],
+            _ => &self.tried,
         };
-        let lease = groups.acquire(&wanted);
+        let lease = groups.acquire(&Wanted { avoid, ..wanted });
         let lease = lease.map_err(|_| RetryOutcome::NoEndpoint)?;
         let is_new = !self.tried.contains(&lease.endpoint().address());
         if !is_new && matches!(harm, Harm::Unreached | Harm::Misdirected) {
@@ -172,13 +171,6 @@ impl<B: Body<Data = Bytes>> Plan<B> {
         let body = self.replay.again().ok_or(RetryOutcome::NotReplayable)?;
         Ok((lease, body))
     }
-}
-
-/// The group that was decided for a request, and whether a pin was obeyed.
-pub(super) fn decided(extensions: &Extensions) -> Option<(&GroupId, bool)> {
-    let decision = extensions.get().map(Affinity::decision)?;
-    let Decision { group, kind, .. } = decision;
-    Some((group.as_ref()?, *kind == Kind::Pinned))
 }
 
 /// Whether carrying the request out twice is the same as once (RFC 9110, section 9.2.2). An

@@ -17,7 +17,7 @@ use super::groups::Groups;
 use super::lease::Lease;
 use super::replay::ReplayBody;
 use super::retries::Retries;
-use super::retry::{Plan, decided};
+use super::retry::Plan;
 use super::wanted::Wanted;
 use crate::BoxError;
 use crate::record::Recorder;
@@ -68,9 +68,8 @@ impl<C> GroupBalance<C> {
     }
 
     fn acquire<B>(&self, request: &Request<B>) -> Result<Lease, Unserved> {
-        let (id, pinned) = decided(request.extensions()).ok_or(Unserved::NoDecision)?;
-        let avoid = &[];
-        self.groups.acquire(&Wanted { id, pinned, avoid })
+        let wanted = Wanted::of(request.extensions()).ok_or(Unserved::NoDecision)?;
+        self.groups.acquire(&wanted)
     }
 }
 

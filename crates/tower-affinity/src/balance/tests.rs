@@ -6,6 +6,7 @@
     clippy::panic
 )]
 
+mod bound;
 mod cost;
 mod cuts;
 mod flight;
@@ -72,6 +73,7 @@ fn acquire_id(groups: &Groups, id: &GroupId) -> Result<Lease, Unserved> {
     groups.acquire(&Wanted {
         id,
         pinned: true,
+        bound: None,
         avoid: &[],
     })
 }

@@ -2,7 +2,11 @@
 
 use std::net::SocketAddr;
 
-use tower_affinity_core::GroupId;
+use http::Extensions;
+use tower_affinity_core::{Decision, GroupId, Kind};
+
+use super::bound::Bound;
+use crate::Affinity;
 
 /// What a request wants: a place at an endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +15,25 @@ pub(crate) struct Wanted<'a> {
     pub(crate) id: &'a GroupId,
     /// Whether a pin was obeyed. All others are new to the group, and give way to these.
     pub(crate) pinned: bool,
+    /// Which endpoint; `None` for any.
+    pub(crate) bound: Option<Bound<'a>>,
     /// Endpoints that were tried before: picked only if no other is left.
     pub(crate) avoid: &'a [SocketAddr],
+}
+
+impl<'a> Wanted<'a> {
+    /// What was decided for a request; `None` if nothing was.
+    pub(super) fn of(extensions: &'a Extensions) -> Option<Self> {
+        let decision: &Decision = extensions.get().map(Affinity::decision)?;
+        Some(Self {
+            id: decision.group.as_ref()?,
+            pinned: decision.kind == Kind::Pinned,
+            bound: decision.endpoint_key.map(|key| Bound {
+                named: decision.endpoint(),
+                key,
+                begins: decision.kind == Kind::Assigned,
+            }),
+            avoid: &[],
+        })
+    }
 }

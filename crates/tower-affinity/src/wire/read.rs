@@ -58,7 +58,9 @@ impl Wire {
             .as_ref()
             .map_or(Level::None, |scope| scope.policy().level);
         let (shown, carrier) = match (level, &scope) {
-            (Level::Follow | Level::Group, Some(scope)) => self.shown(&method, headers, at, scope),
+            (Level::Follow | Level::Group | Level::Endpoint, Some(scope)) => {
+                self.shown(&method, headers, at, scope)
+            }
             _ => (Shown::Nothing(Absence::New), Carrier::Cookie),
         };
         let key = scope
@@ -68,7 +70,7 @@ impl Wire {
             .as_ref()
             .is_some_and(|scope| scope.restart().is_some());
         let (chosen, grant) = match level {
-            Level::Follow | Level::Group => self.chosen(headers, at),
+            Level::Follow | Level::Group | Level::Endpoint => self.chosen(headers, at),
             Level::None | Level::Connection => (None, Grant::default()),
         };
         let (visit, grant) = match self.visit(request, at) {

@@ -17,6 +17,7 @@ mod carriers;
 mod conditional;
 mod drained;
 mod duplicates;
+mod endpoints;
 mod fail_open;
 mod first;
 mod forwarding;

@@ -212,7 +212,7 @@ fn order_and_written_defaults_do_not_matter() {
 
 #[test]
 fn every_level_and_every_kind_of_key_is_known() {
-    for level in ["none", "follow", "connection", "group"] {
+    for level in ["none", "follow", "connection", "group", "endpoint"] {
         let text = format!("{MINIMAL}[[scope]]\npath = \"/a\"\naffinity = \"{level}\"\n");
         assert_eq!(settings(&text).scopes.len(), 1, "{level}");
     }

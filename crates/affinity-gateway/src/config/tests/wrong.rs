@@ -114,11 +114,6 @@ fn what_comes_in_a_later_version_is_never_ignored() {
         ),
         (
             "affinity  = \"group\"",
-            "affinity = \"endpoint\"",
-            "scope[1].affinity",
-        ),
-        (
-            "affinity  = \"group\"",
             "affinity = \"version\"",
             "scope[1].affinity",
         ),

@@ -140,6 +140,22 @@ fn a_setting_without_effect_is_refused() {
 }
 
 #[test]
+fn a_pin_that_is_handed_on_cannot_name_an_endpoint() {
+    let scope = |propagate| {
+        scoped(&format!(
+            "[[scope]]\npath = \"/*\"\naffinity = \"endpoint\"\npropagate = {propagate}\n"
+        ))
+    };
+    assert!(read(&scope(false)).is_ok());
+    let error = read(&scope(true)).expect_err("endpoint with propagate");
+    assert_eq!(error.key_path(), Some("scope[0].propagate"));
+    let message = error.to_string();
+    for part in ["true", "affinity = \"endpoint\"", "accepted: false"] {
+        assert!(message.contains(part), "{part} is missing in: {message}");
+    }
+}
+
+#[test]
 fn cookies_that_a_browser_refuses_are_refused() {
     // SEC-22, SEC-28
     let cookie = |attributes: &str, key: &str, words: &[&str]| {

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::world::{Held, World, any_absence, any_fault, shown};
 use crate::fixtures::history::{Step, any_weights};
 use crate::{
-    Absence, Cause, Cohort, GROUP_GRACE, GroupName, GroupRef, Kind, Level, OnGone, OnStep,
-    Readiness, Ready, Shown, State, Status,
+    Absence, Cause, Cohort, EndpointId, EndpointRef, GROUP_GRACE, GroupName, GroupRef, Kind, Level,
+    OnGone, OnStep, Readiness, Ready, Shown, State, Status,
 };
 
 /// Whether a group is lost here, judged apart from the rule.
@@ -46,6 +46,33 @@ proptest! {
         prop_assert_eq!((kept.session, kept.started, kept.group), (pin.session, pin.started, pin.group));
         prop_assert_eq!((kept.assigned, kept.moves), (pin.assigned, pin.moves));
         prop_assert!(kept.revision >= pin.revision && kept.expires >= pin.expires);
+    }
+
+    #[test]
+    fn level_endpoint_decides_as_level_group_but_for_the_endpoint(
+        world in World::any(), held in Held::any(), absence in any_absence(), pinned in any::<bool>()
+    ) {
+        let shown = if pinned { shown(held.in_world(&world)) } else { Shown::Nothing(absence) };
+        let world = world.on_step(OnStep::Keep);
+        let above = matches!(&shown, Shown::Pin(pin) if pin.revision > world.rollout.revision());
+        let group = world.clone().at_level(Level::Group).decision(&shown);
+        let endpoint = world.at_level(Level::Endpoint).decision(&shown);
+        prop_assert_eq!(&group.group, &endpoint.group);
+        prop_assert_eq!((group.kind, group.cohort), (endpoint.kind, endpoint.cohort));
+        prop_assert!(group.endpoint_key.is_none() && !group.takes_endpoint());
+        let lost = endpoint.cause == Cause::EndpointLost;
+        prop_assert!(group.cause == endpoint.cause || (lost && group.kind == Kind::Pinned));
+        prop_assert!(endpoint.issue || !group.issue, "no renewal is left out");
+        let Some(pin) = &endpoint.pin else { return Ok(()) };
+        if endpoint.kind != Kind::Refused {
+            let gone = EndpointRef::Known(EndpointId::new("gone"));
+            let names_gone = pin.endpoint.as_ref() == Some(&gone);
+            prop_assert!(!names_gone || above, "the pin still names what is gone");
+            prop_assert!(!lost || (endpoint.issue && endpoint.takes_endpoint()));
+        }
+        if endpoint.kind == Kind::Moved {
+            prop_assert_eq!(&pin.endpoint, &None);
+        }
     }
 
     #[test]

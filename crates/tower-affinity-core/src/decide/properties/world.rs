@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use crate::fixtures::history::{NAMES, Reached, any_verb, group, play, play_four, steps};
-use crate::fixtures::{View, lifetimes, salt, session};
+use crate::fixtures::{View, endpoint, lifetimes, salt, session};
 use crate::{
-    Absence, Decision, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, Newer, OnGone, OnStep,
-    Outcome, Policy, Presented, Revision, Rollout, SessionPin, Shown, Timestamp, decide,
+    Absence, Decision, EndpointRef, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, Newer,
+    OnGone, OnStep, Outcome, Policy, Presented, Revision, Rollout, SessionPin, Shown, Timestamp,
+    decide,
 };
 
 /// What a replica is and what a client asks it.
@@ -26,6 +27,7 @@ pub(super) fn any_level() -> impl Strategy<Value = Level> {
         1 => Just(Level::Follow),
         1 => Just(Level::Connection),
         3 => Just(Level::Group),
+        2 => Just(Level::Endpoint),
     ]
 }
 
@@ -97,7 +99,7 @@ impl World {
     pub(super) fn view(&self) -> View {
         let down: Vec<&str> = self.down.iter().map(String::as_str).collect();
         let since = self.now.as_millis() - self.down_for * 1000;
-        View::down(&down, Timestamp::from_millis(since))
+        View::down(&down, Timestamp::from_millis(since)).lost("gone")
     }
 
     pub(super) fn outcome(&self, shown: &Shown) -> Outcome {
@@ -144,6 +146,7 @@ pub(super) struct Held {
     age: u64,
     moves: u32,
     released: bool,
+    endpoint: Option<bool>,
 }
 
 impl Held {
@@ -152,14 +155,16 @@ impl Held {
         let unknown = prop::bool::weighted(0.1);
         let times = (5..40_u64, 0..1700_u64);
         let released = prop::bool::weighted(0.3);
-        (id, unknown, times, 0..3_u32, released).prop_map(
-            |(id, unknown, (revision, age), moves, released)| Self {
+        let endpoint = prop::option::of(any::<bool>());
+        (id, unknown, times, 0..3_u32, released, endpoint).prop_map(
+            |(id, unknown, (revision, age), moves, released, endpoint)| Self {
                 id,
                 unknown,
                 revision,
                 age,
                 moves,
                 released,
+                endpoint,
             },
         )
     }
@@ -185,6 +190,10 @@ impl Held {
             moves: self.moves,
             placed: self.moves > 0,
             released: self.released,
+            endpoint: self.endpoint.map(|lives| {
+                let name = if lives { "lives" } else { "gone" };
+                EndpointRef::Known(endpoint(name))
+            }),
             ..pin
         }
     }

@@ -1,8 +1,11 @@
 //! How long a token gets.
 
 use super::forge::{ours, pin};
-use crate::fixtures::{at, codec, id, lifetimes};
-use crate::{GroupRef, LastMove, MAX_TOKEN, MoveCause, PinCodec, Revision, SessionPin, ToldCause};
+use crate::fixtures::{at, codec, endpoint, id, lifetimes};
+use crate::{
+    EndpointCode, EndpointRef, GroupRef, LastMove, MAX_TOKEN, MoveCause, PinCodec, Revision,
+    SessionPin, ToldCause,
+};
 
 fn longest_names() -> PinCodec {
     codec(&"s".repeat(32), &[(&"k".repeat(16), 1)])
@@ -58,6 +61,8 @@ fn c132_a_token_is_a_small_part_of_what_a_browser_sends() {
         [327, 411, 378, 462],
         "first, moved, both with the longest names"
     );
+    let placed = moved.at_endpoint(Some(endpoint("10.0.0.1:8080")));
+    assert_eq!(length(&longest_names(), &placed), 491, "with an endpoint");
 }
 
 #[test]
@@ -88,4 +93,29 @@ fn c132_ten_thousand_renewals_add_nothing() {
             );
         }
     }
+}
+
+#[test]
+fn an_endpoint_is_left_out_of_a_pin_that_would_be_too_long_and_nothing_else_is() {
+    let codec = longest_names();
+    let released = SessionPin {
+        revision: Revision(crate::fixtures::START + 1000),
+        assigned: Revision(crate::fixtures::START + 1000),
+        ..pin()
+    }
+    .moved(
+        id("B", 1),
+        MoveCause::GroupDown,
+        Revision(crate::fixtures::START + 1000),
+        at(0),
+        lifetimes(),
+    )
+    .at_endpoint(Some(endpoint("10.0.0.1:8080")))
+    .released();
+    assert_eq!(codec.seal(&released).token.len(), 509, "it just fits");
+    let fits = codec.seal(&released).token;
+    let opened = codec.open(fits.as_bytes(), at(1), lifetimes()).unwrap().pin;
+    assert!(opened.endpoint.is_some());
+    let sealed = codec.seal(&greatest().at_endpoint(Some(endpoint("10.0.0.1:8080"))));
+    assert_eq!(sealed, codec.seal(&greatest()), "all but the endpoint");
 }

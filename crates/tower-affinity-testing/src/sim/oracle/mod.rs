@@ -86,7 +86,7 @@ impl Model {
         sight: &Sight,
     ) -> Must {
         let level = policy.level;
-        if let Some(grant) = grant.filter(|_| matches!(level, Level::Group | Level::Follow)) {
+        if let Some(grant) = grant.filter(|_| level.has_session() || level == Level::Follow) {
             return self.overridden(level, pin, grant, sight);
         }
         match (level, pin) {
@@ -96,8 +96,8 @@ impl Model {
                 let group = pin.map_or(self.id(self.stable), |pin| self.followed(pin.id, sight));
                 Must::be(Kind::Bypassed, Cause::Follow, group)
             }
-            (Level::Group, Some(pin)) => self.pinned(policy, pin, sight),
-            (Level::Group, None) => self.draw(Kind::Assigned, None, sight),
+            (Level::Group | Level::Endpoint, Some(pin)) => self.pinned(policy, pin, sight),
+            (Level::Group | Level::Endpoint, None) => self.draw(Kind::Assigned, None, sight),
         }
     }
 

@@ -87,6 +87,7 @@ impl World<'_> {
             at: flight.at,
             lifetimes: lifetimes(),
             said: flight.said,
+            served_by: None,
             streams: flight.streams,
         };
         let is_aborted = |id: &GroupId| newest.rollout.is_aborted(id, now);

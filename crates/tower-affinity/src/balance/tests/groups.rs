@@ -110,6 +110,7 @@ fn requests_that_obey_no_pin_are_refused_first() {
         groups.acquire(&Wanted {
             id: &id("a"),
             pinned: false,
+            bound: None,
             avoid: &[],
         })
     };

@@ -189,6 +189,7 @@ fn what_was_tried_before_is_picked_only_if_no_other_is_left() {
         let wanted = Wanted {
             id: &id("a"),
             pinned: true,
+            bound: None,
             avoid: &avoid,
         };
         let leases = (0..100).map(|_| groups.acquire(&wanted).unwrap());

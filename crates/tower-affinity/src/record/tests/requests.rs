@@ -133,6 +133,7 @@ async fn a_tunnel_is_counted_when_its_lease_ends() {
     let wanted = Wanted {
         id: &id("a"),
         pinned: true,
+        bound: None,
         avoid: &[],
     };
     let lease: Lease = groups.acquire(&wanted).unwrap();

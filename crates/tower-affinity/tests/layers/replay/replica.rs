@@ -30,7 +30,7 @@ fn path(policy: &Policy) -> String {
         (Level::None, _) => "/none".to_owned(),
         (Level::Connection, _) => "/connection".to_owned(),
         (Level::Follow, _) => "/4".to_owned(),
-        (Level::Group, place) => format!("/{}", place.unwrap()),
+        (Level::Group | Level::Endpoint, place) => format!("/{}", place.unwrap()),
     }
 }
 

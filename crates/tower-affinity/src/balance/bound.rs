@@ -1,0 +1,76 @@
+//! The endpoint of a session that is bound to one (level `endpoint`).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tower_affinity_core::{DrawKey, EndpointId, Timestamp, endpoint_rank};
+
+use super::endpoint::Endpoint;
+use super::pick::Picked;
+
+/// What a session wants that is bound to one endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound<'a> {
+    /// The endpoint that its pin names.
+    pub(crate) named: Option<&'a EndpointId>,
+    /// What another is chosen by, the same for all of the session's requests.
+    pub(crate) key: DrawKey,
+    /// Whether the session begins: it has nothing to lose at an endpoint that is to be tried.
+    pub(crate) begins: bool,
+}
+
+/// Whether `endpoint` takes requests of the sessions that are bound to it: it may also be draining,
+/// but not ejected while there are others.
+pub(super) fn keeps(endpoints: &[Arc<Endpoint>], endpoint: &Endpoint, panics: bool) -> bool {
+    let others = || endpoints.iter().any(|e| e.takes_any(panics) && !is_out(e));
+    endpoint.takes_bound(panics) && (!is_out(endpoint) || !others())
+}
+
+/// The endpoint that the session's pin names; else the one that is the first for its key among
+/// those that any request could use. `None` if that is for every request alike.
+///
+/// A named endpoint is taken however busy it is: what it has of the session no other one has.
+pub(super) fn choose<'a>(
+    endpoints: &'a [Arc<Endpoint>],
+    bound: &Bound<'_>,
+    avoid: &[SocketAddr],
+    limit: usize,
+    panics: bool,
+    now: impl FnOnce() -> Timestamp,
+) -> Option<Picked<'a>> {
+    let fresh = |endpoint: &Endpoint| !avoid.contains(&endpoint.address());
+    let named = endpoints.iter().find(|e| Some(e.id()) == bound.named);
+    if let Some(endpoint) = named.filter(|e| fresh(e) && keeps(endpoints, e, panics)) {
+        return Some(Picked {
+            endpoint,
+            probes: false,
+        });
+    }
+    let may = |e: &Endpoint| e.takes_any(panics) && fresh(e) && e.in_flight() < limit;
+    let first = |may: &dyn Fn(&Endpoint) -> bool| {
+        let able = endpoints.iter().filter(|e| may(e));
+        able.max_by_key(|e| endpoint_rank(bound.key, e.id()))
+    };
+    let endpoint = first(&may)?;
+    if !is_out(endpoint) {
+        return Some(Picked {
+            endpoint,
+            probes: false,
+        });
+    }
+    if bound.begins && endpoint.ejection().probe(now()) {
+        return Some(Picked {
+            endpoint,
+            probes: true,
+        });
+    }
+    let endpoint = first(&|e| may(e) && !is_out(e))?;
+    Some(Picked {
+        endpoint,
+        probes: false,
+    })
+}
+
+fn is_out(endpoint: &Endpoint) -> bool {
+    endpoint.ejection().is_on()
+}

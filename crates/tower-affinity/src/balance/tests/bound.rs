@@ -1,0 +1,161 @@
+//! Which endpoint a session gets that is bound to one.
+
+use std::collections::BTreeSet;
+
+use tower_affinity_core::{EndpointId, EndpointRef, Readiness, SessionId};
+use tower_affinity_testing::{HandClock, START, id, name};
+
+use super::super::bound::Bound;
+use super::super::outcome::Outcome;
+use super::super::{Balancing, Groups, Lease, Unserved, Wanted};
+use super::{address, draining, groups, healthy, unhealthy};
+use tower_affinity_core::Timestamp;
+
+/// A request of session `n`, whose pin names that endpoint.
+fn asks(
+    groups: &Groups,
+    n: u128,
+    named: Option<u16>,
+    avoid: &[u16],
+    begins: bool,
+) -> Result<Lease, Unserved> {
+    let named = named.map(|n| EndpointId::new(&address(n).to_string()));
+    let avoid: Vec<_> = avoid.iter().copied().map(address).collect();
+    groups.acquire(&Wanted {
+        id: &id("a"),
+        pinned: !begins,
+        bound: Some(Bound {
+            named: named.as_ref(),
+            key: SessionId::from_random(n * 0x9e37_79b9_7f4a_7c15).into(),
+            begins,
+        }),
+        avoid: &avoid,
+    })
+}
+
+fn place(lease: &Lease) -> u16 {
+    lease.endpoint().address().port() - 7000
+}
+
+/// Where a request of session `n` goes whose pin names that endpoint.
+fn goes(groups: &Groups, n: u128, named: Option<u16>) -> u16 {
+    place(&asks(groups, n, named, &[], false).unwrap())
+}
+
+fn takes(groups: &Groups, endpoint: u16) -> bool {
+    let named = EndpointId::new(&address(endpoint).to_string());
+    groups.has(&name("a"), &EndpointRef::Known(named))
+}
+
+#[test]
+fn the_named_endpoint_is_taken_however_busy_it_is() {
+    let groups = groups(&[("a", 4)]);
+    let busy: Vec<_> = (0..50)
+        .map(|_| asks(&groups, 1, Some(2), &[], false).unwrap())
+        .collect();
+    assert!(busy.iter().all(|lease| place(lease) == 2));
+    groups.balance(Balancing {
+        max_in_flight: Some(50),
+        ..Balancing::default()
+    });
+    let full = asks(&groups, 1, Some(2), &[], false).unwrap_err();
+    assert_eq!(
+        full,
+        Unserved::Capacity(name("a")),
+        "it was left for being busy"
+    );
+    assert!(takes(&groups, 2));
+    assert_ne!(goes(&groups, 9, Some(7)), 2, "one that is chosen has room");
+}
+
+#[test]
+fn a_session_without_an_endpoint_always_gets_the_same_and_all_get_some() {
+    let groups = groups(&[("a", 4)]);
+    let mut used = BTreeSet::new();
+    for n in 0..100 {
+        let first = goes(&groups, n, None);
+        used.insert(first);
+        for _ in 0..5 {
+            assert_eq!(goes(&groups, n, None), first, "session {n}");
+        }
+        let elsewhere = place(&asks(&groups, n, None, &[first], false).unwrap());
+        assert_ne!(elsewhere, first, "what was tried is tried again");
+        let lost = goes(&groups, n, Some(99));
+        assert_eq!(lost, first, "an endpoint that is gone says nothing");
+    }
+    assert_eq!(used.len(), 4);
+}
+
+#[test]
+fn a_draining_endpoint_keeps_its_sessions_and_an_unhealthy_one_does_not() {
+    let groups = groups(&[("a", 4)]);
+    draining(&groups, "a", 1);
+    unhealthy(&groups, "a", 2);
+    for n in 0..50 {
+        assert_eq!(goes(&groups, n, Some(1)), 1);
+        assert!([0, 3].contains(&goes(&groups, n, Some(2))));
+        assert!([0, 3].contains(&goes(&groups, n, None)));
+    }
+    assert!(takes(&groups, 1) && !takes(&groups, 2) && !takes(&groups, 9));
+    unhealthy(&groups, "a", 1);
+    assert!(!takes(&groups, 1), "it drains and fails");
+}
+
+#[test]
+fn in_a_panic_nobody_leaves_an_endpoint_for_its_health() {
+    let groups = groups(&[("a", 4)]);
+    for endpoint in 0..3 {
+        unhealthy(&groups, "a", endpoint);
+    }
+    assert_eq!(goes(&groups, 1, Some(0)), 0);
+    assert!(takes(&groups, 0));
+    healthy(&groups, "a", 1);
+    assert_ne!(goes(&groups, 1, Some(0)), 0);
+    assert!(!takes(&groups, 0));
+}
+
+#[test]
+fn an_ejected_endpoint_loses_its_sessions_while_there_are_others_and_a_new_one_tries_it() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    groups.update(&name("a"), [address(0), address(1)]);
+    let eject = |endpoint| {
+        let lease = asks(&groups, 1, Some(endpoint), &[], false).unwrap();
+        assert_eq!(place(&lease), endpoint);
+        groups.note(&lease, Outcome::Unreached);
+    };
+    eject(0);
+    assert!(!takes(&groups, 0) && takes(&groups, 1));
+    assert_eq!(goes(&groups, 1, Some(0)), 1);
+    clock.advance(std::time::Duration::from_secs(2));
+    for n in 0..50 {
+        assert_eq!(goes(&groups, n, None), 1, "a session that lives tried it");
+    }
+    let tries: Vec<_> = (0..50)
+        .map(|n| asks(&groups, n, None, &[], true).unwrap())
+        .collect();
+    let tries: Vec<_> = tries.iter().filter(|lease| place(lease) == 0).collect();
+    assert_eq!(tries.len(), 1, "one new session tries it at a time");
+    groups.note(tries[0], Outcome::Answered(http::StatusCode::OK));
+    assert!(takes(&groups, 0), "it serves again");
+    eject(0);
+    eject(1);
+    assert!(
+        takes(&groups, 0) && takes(&groups, 1),
+        "none is better than another"
+    );
+}
+
+#[test]
+fn the_list_of_endpoints_is_the_same_until_it_changes() {
+    let groups = groups(&[("a", 2)]);
+    let list = |groups: &Groups| groups.endpoints(&name("a")).len();
+    let ids = Readiness::endpoint_ids(&groups, &name("a")).unwrap();
+    assert_eq!((ids.len(), list(&groups)), (2, 2));
+    let again = Readiness::endpoint_ids(&groups, &name("a")).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&ids, &again));
+    groups.update(&name("a"), [address(5)]);
+    let new = Readiness::endpoint_ids(&groups, &name("a")).unwrap();
+    assert_eq!(*new, [EndpointId::new("127.0.0.1:7005")]);
+    assert!(Readiness::endpoint_ids(&groups, &name("b")).is_none());
+}
