@@ -2,6 +2,7 @@
 
 // Sessions.
 mod abort;
+mod endpoints;
 mod outages;
 mod pins;
 mod release;
