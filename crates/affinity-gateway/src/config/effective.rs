@@ -118,12 +118,15 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
 }
 
 fn limits(f: &mut String, limits: &Limits) -> fmt::Result {
-    let (head, body) = (
-        in_words(limits.header_timeout),
-        in_words(limits.body_timeout),
-    );
+    let [head, silence, body] = [
+        limits.header_timeout,
+        limits.keep_alive,
+        limits.body_timeout,
+    ]
+    .map(in_words);
     writeln!(f, "http2 = {}", limits.http2)?;
-    writeln!(f, "header_timeout = \"{head}\"\nbody_timeout = \"{body}\"")?;
+    writeln!(f, "header_timeout = \"{head}\"\nkeep_alive = \"{silence}\"")?;
+    writeln!(f, "body_timeout = \"{body}\"")?;
     writeln!(f, "max_connections = {}", limits.max_connections)?;
     writeln!(
         f,

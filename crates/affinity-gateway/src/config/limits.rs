@@ -27,6 +27,7 @@ pub(super) fn read(listen: &Section<'_>) -> Limits {
     Limits {
         http2: http2.unwrap_or(default.http2),
         header_timeout: span("header_timeout", default.header_timeout),
+        keep_alive: span("keep_alive", default.keep_alive),
         body_timeout: span("body_timeout", default.body_timeout),
         max_connections: size("max_connections", &CONNECTIONS, default.max_connections),
         max_streams: streams.unwrap_or(default.max_streams),

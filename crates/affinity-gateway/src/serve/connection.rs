@@ -60,7 +60,8 @@ impl Protocol {
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_timeout)
+            // One timer for silence and head; the head's own runs in `Framed`.
+            .header_read_timeout(limits.keep_alive.max(limits.header_timeout))
             .max_headers(limits.max_headers)
             .max_buf_size(limits.header_bytes());
         builder

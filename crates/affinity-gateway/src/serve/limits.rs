@@ -15,10 +15,11 @@ use tokio::sync::Notify;
 pub struct Limits {
     /// `true` by default: whether HTTP/2 is spoken, by ALPN and by prior knowledge.
     pub http2: bool,
-    /// 10 s by default: how long a whole request head may take on HTTP/1.1, and the first bytes, a
-    /// PROXY header and a TLS handshake. It also bounds how long a kept-alive HTTP/1.1 connection
-    /// may be idle.
+    /// 10 s by default: how long a request head may take on HTTP/1.1 once its first byte has come,
+    /// and the first bytes of a connection, a PROXY header and a TLS handshake.
     pub header_timeout: Duration,
+    /// 75 s by default: how long an HTTP/1.1 connection may be silent between two requests.
+    pub keep_alive: Duration,
     /// 30 s by default: how long the body of a request may bring nothing, and how long a client may
     /// take nothing of an answer.
     pub body_timeout: Duration,
@@ -54,6 +55,9 @@ impl Default for Limits {
         Self {
             http2: true,
             header_timeout: Duration::from_secs(10),
+            // Above the 60 s after which common load balancers close a connection themselves: whoever
+            // closes first must not be the side to which a request may be under way.
+            keep_alive: Duration::from_secs(75),
             body_timeout: Duration::from_secs(30),
             max_connections: 16_384,
             max_streams: 200,

@@ -12,7 +12,7 @@ use tower_affinity_core::{
 use super::grant::{self, Grant, Visit};
 use super::scope::{AssignBy, Scope};
 use super::shared::Wire;
-use crate::carrier::{Carrier, SameSite, cookie, header};
+use crate::carrier::{Carrier, SameSite, cookie, header, query};
 use crate::{ClientAddr, PeerAddr};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -36,7 +36,8 @@ pub struct Presented {
 #[derive(Clone, Debug)]
 pub(super) struct Came {
     pub(super) scope: Option<Arc<Scope>>,
-    pub(super) carrier: Carrier,
+    /// `None`: what came in a query goes nowhere.
+    pub(super) carrier: Option<Carrier>,
     pub(super) at: Timestamp,
     pub(super) method: Method,
     pub(super) grant: Grant,
@@ -52,6 +53,7 @@ impl Wire {
             .iter()
             .find(|scope| scope.path.matches(path))
             .cloned();
+        let by_query = self.carriers.header.then(|| query::take(request)).flatten();
         let method = request.method().clone();
         let headers = request.headers();
         let level = scope
@@ -59,9 +61,9 @@ impl Wire {
             .map_or(Level::None, |scope| scope.policy().level);
         let (shown, carrier) = match (level, &scope) {
             (Level::Follow | Level::Group | Level::Endpoint, Some(scope)) => {
-                self.shown(&method, headers, at, scope)
+                self.shown(&method, headers, by_query.as_deref(), (at, scope))
             }
-            _ => (Shown::Nothing(Absence::New), Carrier::Cookie),
+            _ => (Shown::Nothing(Absence::New), Some(Carrier::Cookie)),
         };
         let key = scope
             .as_ref()
@@ -105,16 +107,28 @@ impl Wire {
         &self,
         method: &Method,
         headers: &HeaderMap,
-        at: Timestamp,
-        scope: &Scope,
-    ) -> (Shown, Carrier) {
+        by_query: Option<&str>,
+        (at, scope): (Timestamp, &Scope),
+    ) -> (Shown, Option<Carrier>) {
         let by_header = self.carriers.header && headers.contains_key(header::PIN);
-        present(
-            by_header.then(|| self.choose(header::candidates(headers).map(Some), at, scope)),
+        let by_header =
+            by_header.then(|| self.choose(header::candidates(headers).map(Some), at, scope));
+        let mut fault = None;
+        if !matches!(by_header, Some(Some(Ok(_))))
+            && let Some(token) = by_query
+        {
+            match self.choose(std::iter::once(Some(token.as_bytes())), at, scope) {
+                Some(Ok(pin)) => return (Shown::Pin(pin), None),
+                unfit => fault = unfit,
+            }
+        }
+        let (shown, carrier) = present(
+            by_header,
             || {
                 let cookies = cookie::candidates(headers, &self.cookie_names);
                 let read = self.carriers.cookie;
-                read.then(|| self.choose(cookies, at, scope)).flatten()
+                let chosen = read.then(|| self.choose(cookies, at, scope)).flatten();
+                chosen.or(fault)
             },
             || {
                 if is_preflight(method, headers) {
@@ -125,7 +139,8 @@ impl Wire {
                     Absence::New
                 }
             },
-        )
+        );
+        (shown, Some(carrier))
     }
 
     /// The pin of one carrier that counts; whatever is no pin is counted.

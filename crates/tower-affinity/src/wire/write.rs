@@ -52,7 +52,10 @@ impl Wire {
     }
 
     fn set(&self, came: &Came, pin: &SessionPin, headers: &mut HeaderMap) -> bool {
-        if came.carrier == Carrier::Cookie && !self.carriers.cookie {
+        let Some(carrier) = came.carrier else {
+            return false;
+        };
+        if carrier == Carrier::Cookie && !self.carriers.cookie {
             return false;
         }
         let sealed = self.codec.seal(pin);
@@ -62,7 +65,7 @@ impl Wire {
         if sealed.dropped_unknown {
             self.recorder.claims_dropped();
         }
-        let (name, text) = match came.carrier {
+        let (name, text) = match carrier {
             Carrier::Header => (header::PIN, sealed.token),
             Carrier::Cookie => (
                 SET_COOKIE,
@@ -83,10 +86,10 @@ impl Wire {
 
     fn clear(&self, came: &Came, headers: &mut HeaderMap) -> bool {
         match came.carrier {
-            Carrier::Header => {
+            Some(Carrier::Header) => {
                 headers.insert(header::PIN, HeaderValue::from_static(""));
             }
-            Carrier::Cookie if self.carriers.cookie => {
+            Some(Carrier::Cookie) if self.carriers.cookie => {
                 for attributes in std::iter::once(&self.cookie).chain(&self.former_cookies) {
                     let text = attributes.build("", std::time::Duration::ZERO);
                     if let Ok(value) = HeaderValue::from_str(&text) {
@@ -94,7 +97,7 @@ impl Wire {
                     }
                 }
             }
-            Carrier::Cookie => return false,
+            Some(Carrier::Cookie) | None => return false,
         }
         true
     }

@@ -2,7 +2,7 @@
 
 use tower_affinity::Carrier;
 
-use crate::support::{COOKIE_NAME, Site, TI, codec};
+use crate::support::{COOKIE_NAME, Site, TI, ask, codec};
 
 #[test]
 fn a_header_client_asks_with_an_empty_header_and_gets_its_pin_only_there() {
@@ -125,4 +125,63 @@ fn a_foreign_services_pin_passes_under_its_own_name_and_is_no_pin_under_ours() {
     let said = under_ours.said();
     assert!(said.starts_with("assigned/wrong_audience@"), "{said}");
     assert!(under_ours.cookie().is_some(), "a fresh pin replaces it");
+}
+
+/// Rules, section 6: read on upgrades only, removed before forwarding, never written back.
+#[test]
+fn a_pin_in_the_query_of_an_upgrade_is_obeyed_and_answered_nowhere() {
+    let site = Site::new();
+    let token = site.token("B");
+    site.advance(TI / 2);
+    let target = format!("/ws?room=1&affinity-pin={token}");
+    let upgrade = [("connection", "upgrade"), ("upgrade", "websocket")];
+    let seen = site.send(ask("GET", &target, &upgrade));
+    assert_eq!(seen.said(), "pinned/ok@B");
+    assert!(seen.is_silent(), "a renewal went into another carrier");
+    let forwarded = seen.forwarded.as_ref().unwrap();
+    assert_eq!(forwarded.uri(), "/ws?room=1", "the application saw the pin");
+
+    // a header comes before it, a cookie after it
+    let a = site.token("A");
+    let by_header = site.send(ask(
+        "GET",
+        &target,
+        &[upgrade[0], upgrade[1], ("affinity-pin", &a)],
+    ));
+    assert_eq!(by_header.said(), "pinned/ok@A");
+    let cookie = format!("{COOKIE_NAME}={a}");
+    let by_query = site.send(ask(
+        "GET",
+        &target,
+        &[upgrade[0], upgrade[1], ("cookie", &cookie)],
+    ));
+    assert_eq!(by_query.said(), "pinned/ok@B");
+
+    // one that is no pin leaves the cookie its say, and is the reason if there is none
+    let bad = "/ws?affinity-pin=garbage";
+    let fallen = site.send(ask(
+        "GET",
+        bad,
+        &[upgrade[0], upgrade[1], ("cookie", &cookie)],
+    ));
+    assert_eq!(fallen.said(), "pinned/ok@A");
+    let alone = site.send(ask("GET", bad, &upgrade));
+    assert!(
+        alone.said().starts_with("assigned/malformed@"),
+        "{}",
+        alone.said()
+    );
+    assert!(alone.cookie().is_some(), "the cookie is the carrier");
+
+    let plain = site.send(ask("GET", &target, &[]));
+    assert!(
+        plain.said().starts_with("assigned/new@"),
+        "{}",
+        plain.said()
+    );
+    assert_eq!(*plain.forwarded.as_ref().unwrap().uri(), *target);
+
+    let cookie_only = Site::with(|builder| builder.carriers([Carrier::Cookie]));
+    let seen = cookie_only.send(ask("GET", &target, &upgrade));
+    assert!(seen.said().starts_with("assigned/new@"), "{}", seen.said());
 }

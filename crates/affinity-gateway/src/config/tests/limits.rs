@@ -12,12 +12,13 @@ fn with(line: &str) -> String {
 #[test]
 fn what_is_written_counts_and_the_rest_is_safe() {
     assert_eq!(settings(MINIMAL).listen.limits, Limits::default());
-    let all = "http2 = false\nheader_timeout = \"1s\"\nbody_timeout = \"2s\"\nmax_connections = 3\n\
+    let all = "http2 = false\nheader_timeout = \"1s\"\nkeep_alive = \"9s\"\nbody_timeout = \"2s\"\nmax_connections = 3\n\
                max_streams = 4\nmax_headers = 5\nmax_header_bytes = 8192\nmax_body = 7\n";
     let read = settings(&with(all));
     let expected = Limits {
         http2: false,
         header_timeout: Duration::from_secs(1),
+        keep_alive: Duration::from_secs(9),
         body_timeout: Duration::from_secs(2),
         max_connections: 3,
         max_streams: 4,

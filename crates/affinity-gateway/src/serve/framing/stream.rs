@@ -16,15 +16,17 @@ use super::watch::{Seen, Watch};
 
 /// A stream that gives out nothing that is not good, and stands in for what it keeps.
 ///
-/// It also waits for the first head: hyper-util reads the first bytes of a connection to tell HTTP/2
-/// from HTTP/1.1 and starts no timer meanwhile. Later heads are timed by hyper.
+/// It also waits for heads: hyper-util reads the first bytes of a connection to tell HTTP/2 from
+/// HTTP/1.1 and starts no timer meanwhile, and hyper has one timer for the silence between two
+/// requests and for a head that has begun, which deserves less patience.
 #[derive(Debug)]
 pub(in crate::serve) struct Framed<I> {
     inner: I,
     watch: Watch,
     gate: Gate,
-    /// Until the first head, or the preface of HTTP/2. Boxed once per connection: hyper moves its
-    /// I/O, a running timer cannot be moved.
+    within: Duration,
+    /// Runs until the first head or the preface of HTTP/2 has come, and while a later head has come
+    /// in part. Boxed: hyper moves its I/O, a running timer cannot be moved.
     patience: Option<Pin<Box<Sleep>>>,
     /// Read and not yet given out; the first `good` bytes of it may be.
     held: BytesMut,
@@ -53,6 +55,7 @@ impl<I> Framed<I> {
             inner,
             watch: Watch::new(heads),
             gate,
+            within: heads.within,
             patience: Some(Box::pin(tokio::time::sleep(heads.within))),
             held: BytesMut::new(),
             good: 0,
@@ -61,8 +64,8 @@ impl<I> Framed<I> {
         }
     }
 
-    /// Takes what `watch` said about `held`.
-    fn settle(&mut self, seen: Seen) {
+    /// Takes what `watch` said about `held`; before it, there were `heads`.
+    fn settle(&mut self, seen: Seen, heads: u64) {
         match seen {
             Seen::Good(good) | Seen::Wait(good) => self.good = good,
             Seen::Broken(good) => {
@@ -77,9 +80,25 @@ impl<I> Framed<I> {
                 self.end = Some(End::Refused);
             }
         }
-        if self.watch.heads() > 0 || self.watch.is_through() || self.end.is_some() {
+        self.time_head(heads);
+    }
+
+    /// Starts or ends the time of a head.
+    fn time_head(&mut self, heads: u64) {
+        let new = self.watch.heads() > heads;
+        if new || self.watch.is_through() || self.end.is_some() {
             self.patience = None;
         }
+        let begun = self.held.len() > self.good && !self.watch.is_waiting() && self.end.is_none();
+        if begun && self.patience.is_none() {
+            self.patience = Some(Box::pin(tokio::time::sleep(self.within)));
+        }
+    }
+
+    fn look(&mut self) {
+        let heads = self.watch.heads();
+        let seen = self.watch.see(&self.held);
+        self.settle(seen, heads);
     }
 
     fn give(&mut self, out: &mut ReadBuf<'_>) {
@@ -108,8 +127,7 @@ impl<I: AsyncRead + Unpin> Framed<I> {
         // once a line, so that one byte at a time costs no more than a head has lines
         let new = self.held.get(before..).unwrap_or_default();
         if memchr::memchr(b'\n', new).is_some() || self.held.len() >= self.watch.most() {
-            let seen = self.watch.see(&self.held);
-            self.settle(seen);
+            self.look();
         }
         Poll::Ready(Ok(read > 0))
     }
@@ -135,12 +153,13 @@ impl<I: AsyncRead + Unpin> Framed<I> {
         if read.is_empty() {
             return Poll::Ready(Ok(false));
         }
+        let heads = self.watch.heads();
         let seen = self.watch.see(read);
         if seen != Seen::Good(read.len()) {
             self.held.extend_from_slice(read);
             out.set_filled(before);
         }
-        self.settle(seen);
+        self.settle(seen, heads);
         if self.held.is_empty() {
             self.good = 0;
         }
@@ -172,8 +191,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
                     true => this.watch.pass_through(),
                     false => this.watch.answered(),
                 }
-                let seen = this.watch.see(&this.held);
-                this.settle(seen);
+                this.look();
                 continue;
             }
             let more = match this.held.is_empty() {

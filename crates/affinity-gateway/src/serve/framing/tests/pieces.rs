@@ -153,3 +153,23 @@ async fn a_tunnel_is_not_looked_at() {
     assert_eq!(stream.read_u8().await.unwrap(), 0);
     assert_eq!(stream.read_u8().await.unwrap(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_later_head_is_timed_from_its_first_byte() {
+    let head = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    let (mut client, server) = tokio::io::duplex(64);
+    client.write_all(head).await.unwrap();
+    let mut stream = framed(server, &Gate::default());
+    stream.read_exact(&mut vec![0; head.len()]).await.unwrap();
+    let silent = tokio::time::timeout(WITHIN * 3, stream.read_u8()).await;
+    assert!(
+        silent.is_err(),
+        "silence between requests is not a slow head"
+    );
+    client.write_all(b"GET").await.unwrap();
+    let begun = tokio::time::Instant::now();
+    let read = tokio::time::timeout(WITHIN * 2, stream.read_u8()).await;
+    let error = read.expect("given up in time").expect_err("no head came");
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert_eq!(begun.elapsed().as_secs(), WITHIN.as_secs());
+}
