@@ -129,6 +129,7 @@ impl Gateway {
             }
         };
         let groups = Groups::new(Arc::clone(&clock));
+        groups.expect_checks(settings.upstream.health.is_some());
         let metrics = Metrics::new().map_err(StartError::Metrics)?;
         let Start { control, .. } = match (engine, &takeover) {
             (Some(engine), None) => Control::join(&settings, groups, clock, engine).await?,

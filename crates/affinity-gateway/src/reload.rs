@@ -75,7 +75,7 @@ impl Running {
         control.groups().balance(balancing);
         let limits = LiveLimits::new(settings.listen.limits.clone());
         let options = options(&settings, &metrics)?;
-        let checks = Checks::begin(control.groups().clone(), &settings.upstream, &options);
+        let checks = checks(&settings, &control, &options, &metrics);
         let upstream = Upstream::new(options, tunnels.clone());
         let stack = build(&settings, &control, upstream.clone(), &metrics)?;
         Ok(Self {
@@ -181,8 +181,7 @@ impl Running {
         self.control.groups().balance(balancing);
         self.swap.replace(stack);
         if recheck {
-            let groups = self.control.groups().clone();
-            live.checks = Checks::begin(groups, &settings.upstream, &options);
+            live.checks = checks(&settings, &self.control, &options, &self.metrics);
         }
         live.upstream = upstream;
         live.settings = settings;
@@ -230,6 +229,21 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
 fn protocols(settings: &Settings) -> impl Iterator<Item = (&GroupName, EndpointProtocol)> {
     let groups = settings.groups.iter();
     groups.filter_map(|group| Some((&group.name, group.protocol?)))
+}
+
+fn checks(
+    settings: &Settings,
+    control: &Control,
+    options: &UpstreamOptions,
+    metrics: &Metrics,
+) -> Checks {
+    let series = metrics.health().clone();
+    Checks::begin(
+        control.groups().clone(),
+        &settings.upstream,
+        options,
+        move |group, answer| series.count(group, answer),
+    )
 }
 
 fn options(settings: &Settings, metrics: &Metrics) -> Result<UpstreamOptions, StackError> {

@@ -13,7 +13,7 @@ use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
-use super::{EtcdSettings, Retries, RollbackPolicy, Settings};
+use super::{EtcdSettings, Health, Retries, RollbackPolicy, Settings};
 use crate::serve::Limits;
 use crate::upstream::EndpointProtocol;
 
@@ -90,10 +90,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
     writeln!(f, "budget_floor = {budget_floor}, max_body = {max_body} }}")?;
     balancing_keys(f, &upstream.balancing)?;
     if let Some(health) = &upstream.health {
-        let (path, interval) = (quoted(&health.path), in_words(health.interval));
-        write!(f, "health = {{ path = {path}, interval = \"{interval}\", ")?;
-        let (down, up) = (health.unhealthy_after, health.healthy_after);
-        writeln!(f, "unhealthy_after = {down}, healthy_after = {up} }}")?;
+        health_table(f, health)?;
     }
     groups
         .iter()
@@ -138,6 +135,25 @@ fn limits(f: &mut String, limits: &Limits) -> fmt::Result {
         "max_header_bytes = {}\nmax_body = {}",
         limits.max_header_bytes, limits.max_body
     )
+}
+
+fn health_table(f: &mut String, health: &Health) -> fmt::Result {
+    let Health {
+        path,
+        interval,
+        timeout,
+        jitter_percent,
+        unhealthy_after,
+        healthy_after,
+    } = health;
+    let (path, interval, timeout) = (quoted(path), in_words(*interval), in_words(*timeout));
+    write!(f, "health = {{ path = {path}, interval = \"{interval}\", ")?;
+    write!(
+        f,
+        "timeout = \"{timeout}\", jitter_percent = {jitter_percent}, "
+    )?;
+    let (down, up) = (unhealthy_after, healthy_after);
+    writeln!(f, "unhealthy_after = {down}, healthy_after = {up} }}")
 }
 
 fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {

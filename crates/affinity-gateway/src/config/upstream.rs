@@ -47,6 +47,10 @@ pub struct Health {
     pub path: String,
     /// The time between two checks of one endpoint.
     pub interval: Duration,
+    /// How long an endpoint may take to answer.
+    pub timeout: Duration,
+    /// By how much of it each interval may be longer or shorter.
+    pub jitter_percent: u32,
     /// How many failures in a row make an endpoint unhealthy.
     pub unhealthy_after: u32,
     /// How many successes in a row make it healthy again.
@@ -90,7 +94,7 @@ pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
     let balancing = balance::read(upstream);
     let health = upstream
         .field("health")
-        .map(|field| health(&field.section()));
+        .map(|field| health(&field.section(), connect_timeout + response_timeout));
     upstream.finish();
     Upstream {
         protocol: protocol.unwrap_or_default(),
@@ -126,22 +130,31 @@ pub(super) fn check(root: &Section<'_>, upstream: &Upstream, groups: &[GroupSett
     }
 }
 
-fn health(section: &Section<'_>) -> Health {
+/// No check waits longer than `patience`, as a request would, unless the file says so.
+fn health(section: &Section<'_>, patience: Duration) -> Health {
     let path = section
         .field("path")
         .and_then(|f| f.parsed(scope::PATH, scope::absolute_path));
     let interval = section
         .field("interval")
-        .and_then(|f| f.duration(&INTERVAL));
-    let count = |name, default| {
-        let read = section.field(name).and_then(|field| field.integer(&COUNT));
+        .and_then(|f| f.duration(&INTERVAL))
+        .unwrap_or(Duration::from_secs(2));
+    let timeout = section
+        .field("timeout")
+        .and_then(|field| field.duration(&CHECK));
+    let number = |name, range, default| {
+        let read = section.field(name).and_then(|field| field.integer(range));
         read.and_then(|n| u32::try_from(n).ok()).unwrap_or(default)
     };
-    let (unhealthy_after, healthy_after) = (count("unhealthy_after", 2), count("healthy_after", 1));
+    let jitter_percent = number("jitter_percent", &JITTER, 20);
+    let unhealthy_after = number("unhealthy_after", &COUNT, 2);
+    let healthy_after = number("healthy_after", &COUNT, 1);
     section.finish();
     Health {
         path: path.unwrap_or_else(|| "/livez".to_owned()),
-        interval: interval.unwrap_or(Duration::from_secs(2)),
+        interval,
+        timeout: timeout.unwrap_or(patience.min(interval.max(Duration::from_secs(1)))),
+        jitter_percent,
         unhealthy_after,
         healthy_after,
     }
@@ -153,4 +166,7 @@ pub(super) const IDLE: Bounds = Bounds::millis(100, 86_400_000);
 pub(super) const TOTAL: Bounds = Bounds::millis(100, 86_400_000);
 /// Faster checks would be load, slower ones would not notice a crash.
 const INTERVAL: Bounds = Bounds::millis(100, 3_600_000);
+/// As long as the longest interval.
+const CHECK: Bounds = Bounds::millis(10, 3_600_000);
+const JITTER: std::ops::RangeInclusive<u64> = 0..=50;
 const COUNT: std::ops::RangeInclusive<u64> = 1..=100;

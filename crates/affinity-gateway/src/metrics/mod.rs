@@ -3,6 +3,7 @@
 //! Each gateway has an exporter of its own, so that several can run in one process.
 
 mod connections;
+mod health;
 mod shared;
 mod transport;
 mod upstream;
@@ -11,11 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Counter, Key, Level, Metadata, Recorder as _, Unit};
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{
+    Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
 use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
 
 pub(crate) use self::connections::ConnectionSeries;
+pub(crate) use self::health::HealthSeries;
 use self::shared::SharedSeries;
 pub(crate) use self::transport::TransportSeries;
 use crate::control::Control;
@@ -39,6 +43,7 @@ pub(crate) struct Metrics {
     recorder: Recorder,
     config_rejected: Counter,
     upgrades: [Counter; 2],
+    health: HealthSeries,
     shared: SharedSeries,
     transport: TransportSeries,
     connections: ConnectionSeries,
@@ -71,11 +76,13 @@ impl Metrics {
         let transport = TransportSeries::register(&exporter, &metadata);
         let connections = ConnectionSeries::register(&exporter, &metadata);
         let timeouts = upstream::timeouts(&exporter, &metadata);
+        let exporter = Arc::new(exporter);
         Ok(Self {
             handle,
-            recorder: Recorder::new(Arc::new(exporter)),
+            recorder: Recorder::new(Arc::<PrometheusRecorder>::clone(&exporter)),
             config_rejected,
             upgrades,
+            health: HealthSeries::register(exporter),
             shared,
             transport,
             connections,
@@ -118,6 +125,11 @@ impl Metrics {
         }
     }
 
+    /// Counts health checks.
+    pub(crate) fn health(&self) -> &HealthSeries {
+        &self.health
+    }
+
     /// Counts exchanges with endpoints that took too long.
     pub(crate) fn timeouts(&self) -> &Timeouts {
         &self.timeouts
@@ -154,7 +166,7 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIG_REJECTED, UPGRADES, connections, shared, transport, upstream};
+    use super::{CONFIG_REJECTED, UPGRADES, connections, health, shared, transport, upstream};
 
     #[test]
     fn the_page_has_a_row_for_each_of_the_gateways_own_metrics() {
@@ -163,6 +175,7 @@ mod tests {
             connections::OPEN,
             connections::ENDED,
             connections::LIMITS,
+            health::CHECKS,
             shared::AGE,
             shared::FACTS,
             shared::REGRESSIONS,

@@ -32,7 +32,8 @@ pub struct Endpoint {
 pub enum EndpointState {
     /// It takes requests.
     Ready,
-    /// It takes requests, and fewer than others: its share still grows.
+    /// It takes requests and has just come: no check has answered yet, or its share of requests
+    /// still grows.
     Starting,
     /// It is about to leave: it takes requests of the sessions that are bound to it, and no others.
     /// Those that it has are finished.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -35,6 +35,8 @@ struct Shared {
     /// Held while lists or states change, so that no change is lost to another.
     changing: Mutex<()>,
     balancing: ArcSwap<Balancing>,
+    /// Whether somebody checks the health of endpoints.
+    checked: AtomicBool,
     clock: Arc<dyn Clock>,
     start: Timestamp,
 }
@@ -59,6 +61,7 @@ impl Groups {
             table: ArcSwap::default(),
             changing: Mutex::new(()),
             balancing: ArcSwap::default(),
+            checked: AtomicBool::new(false),
             start: clock.now(),
             clock: Arc::new(clock),
         }))
@@ -81,6 +84,12 @@ impl Groups {
         }
         self.publish(&change, group, endpoints);
         Update::Applied
+    }
+
+    /// Whether health checks will report on every endpoint, by default not: if so, one that comes
+    /// is [`EndpointState::Starting`] until the first report of [`Source::Health`].
+    pub fn expect_checks(&self, checked: bool) {
+        self.0.checked.store(checked, Ordering::Relaxed);
     }
 
     /// Takes all endpoints of `group` away; it stays known, with what it has in flight.
@@ -326,6 +335,14 @@ impl Groups {
         })
     }
 
+    fn comes(&self, address: SocketAddr) -> Endpoint {
+        let endpoint = Endpoint::new(address);
+        if self.0.checked.load(Ordering::Relaxed) {
+            endpoint.report(Source::Health, EndpointState::Starting);
+        }
+        endpoint
+    }
+
     /// Sets something that may come before the first list.
     fn load(&self, group: &GroupName, set: impl FnOnce(&Load)) {
         let change = self.change();
@@ -359,7 +376,7 @@ impl Groups {
             .filter(|address| seen.insert(*address));
         let endpoints = endpoints.map(|address| {
             old.and_then(|old| old.endpoints.iter().find(|e| e.address() == address))
-                .map_or_else(|| Arc::new(Endpoint::new(address)), Arc::clone)
+                .map_or_else(|| Arc::new(self.comes(address)), Arc::clone)
         });
         let endpoints: Vec<Arc<Endpoint>> = endpoints.collect();
         let group = Group {

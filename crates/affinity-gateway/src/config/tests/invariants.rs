@@ -35,6 +35,7 @@ pub(super) fn check(settings: &Settings) {
     if let Some(health) = &settings.upstream.health {
         assert!(health.path.starts_with('/') && health.interval >= Duration::from_millis(100));
         assert!(health.unhealthy_after > 0 && health.healthy_after > 0);
+        assert!(health.timeout >= Duration::from_millis(10) && health.jitter_percent <= 50);
     }
 }
 

@@ -14,6 +14,7 @@ mod balance;
 mod documented;
 mod effective;
 mod files;
+mod health;
 mod invariants;
 mod limits;
 mod mutations;

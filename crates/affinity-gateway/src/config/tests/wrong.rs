@@ -272,6 +272,18 @@ fn numbers_and_durations_have_bounds() {
     );
     refused(
         "unhealthy_after = 2",
+        "jitter_percent = 51",
+        "upstream.health.jitter_percent",
+        &["0 to 50"],
+    );
+    refused(
+        "unhealthy_after = 2",
+        "timeout = \"9ms\"",
+        "upstream.health.timeout",
+        &["10ms"],
+    );
+    refused(
+        "unhealthy_after = 2",
         "unhealthy_after = 0",
         "upstream.health.unhealthy_after",
         &["1 to 100"],

@@ -185,3 +185,22 @@ fn a_groups_share_does_not_depend_on_how_many_endpoints_it_has() {
         "one endpoint of 100 drew {share}"
     );
 }
+
+#[test]
+fn an_endpoint_whose_health_is_asked_starts_until_the_first_answer() {
+    let groups = Groups::default();
+    groups.expect_checks(true);
+    groups.update(&name("a"), [1, 2].map(address));
+    let states = || {
+        let endpoints = groups.endpoints(&name("a"));
+        endpoints.iter().map(|e| e.state()).collect::<Vec<_>>()
+    };
+    assert_eq!(states(), [EndpointState::Starting; 2]);
+    assert!(acquire(&groups, "a").is_ok(), "it takes no requests");
+    healthy(&groups, "a", 1);
+    unhealthy(&groups, "a", 2);
+    assert_eq!(states(), [EndpointState::Ready, EndpointState::Unhealthy]);
+    groups.expect_checks(false);
+    groups.update(&name("a"), [1, 2, 3].map(address));
+    assert_eq!(states()[2], EndpointState::Ready, "nobody will ask it");
+}
