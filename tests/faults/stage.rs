@@ -1,10 +1,11 @@
 //! Pods of two groups, a gateway before them, and sessions that ask it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use affinity_tests::admin::Admin;
 use affinity_tests::config::Config;
+use affinity_tests::dns::{Dns, Says};
 use affinity_tests::joined::Joined;
 use affinity_tests::load::{Ask, Load, Shots};
 use affinity_tests::pod::{Line, Pod};
@@ -90,6 +91,44 @@ impl Stage {
         let process = Process::start(&config.write(&dir, "gateway.toml")).await;
         let gateway = Running::Process(Box::new(process));
         Self::ready(dir, pods, proxies, config, gateway).await
+    }
+
+    /// As [`Stage::with_process`], with the old group's endpoints in a file and those of the new
+    /// one behind a name.
+    pub(crate) async fn discovered(dns: &Dns) -> Self {
+        let dir = Scratch::new();
+        let mut pods = Vec::new();
+        let mut config = Config::of([(OLD, 1, Vec::new()), (NEW, 1, Vec::new())]);
+        for group in [OLD, NEW] {
+            // all of one port, each at an address of its own
+            let mut port = 0;
+            for n in 1..=EACH {
+                let address = SocketAddr::from(([127, 44, 0, n as u8], port));
+                let pod = Pod::at(address, &dir, group, &format!("{group}-{n}")).await;
+                port = pod.address().port();
+                pods.push(pod);
+            }
+        }
+        let port = pods[EACH].address().port();
+        config.group(OLD).source = Some("endpoints_file = \"old.endpoints\"".to_owned());
+        config.group(NEW).source = Some(format!("dns = \"new.shop.test:{port}\""));
+        let servers = format!("dns = {{ servers = [\"{}\"] }}\n", dns.address());
+        config.sections = UPSTREAM.to_owned() + &servers;
+        dir.write("old.endpoints", lines(&pods[..EACH]));
+        dns.say(Says::Addresses(addresses(&pods[EACH..])));
+        let process = Process::start(&config.write(&dir, "gateway.toml")).await;
+        let gateway = Running::Process(Box::new(process));
+        Self::ready(dir, pods, Vec::new(), config, gateway).await
+    }
+
+    /// Writes the file of the old group's endpoints.
+    pub(crate) fn file(&self, count: usize) {
+        self.dir.write("old.endpoints", lines(&self.pods[..count]));
+    }
+
+    /// What a name server says of the new group's endpoints.
+    pub(crate) fn names(&self, count: usize) -> Says {
+        Says::Addresses(addresses(&self.pods[EACH..EACH + count]))
     }
 
     async fn ready(
@@ -196,6 +235,19 @@ impl Stage {
     pub(crate) async fn sum(&self, metric: &str, labels: &[(&str, &str)]) -> f64 {
         self.admin().samples().await.sum(metric, labels)
     }
+}
+
+fn lines(pods: &[Pod]) -> String {
+    let lines = pods.iter().map(|pod| format!("{}\n", pod.address()));
+    lines.collect()
+}
+
+fn addresses(pods: &[Pod]) -> Vec<Ipv4Addr> {
+    let addresses = pods.iter().map(|pod| match pod.address().ip() {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(address) => panic!("{address} is not of a pod"),
+    });
+    addresses.collect()
 }
 
 async fn parts(between: Between) -> (Scratch, Vec<Pod>, Vec<Proxy>, Config) {

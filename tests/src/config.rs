@@ -47,6 +47,8 @@ pub struct GroupBlock {
     pub more: String,
     /// Its endpoints.
     pub endpoints: Vec<SocketAddr>,
+    /// The line that says where its endpoints are found, instead of them.
+    pub source: Option<String>,
 }
 
 impl Config {
@@ -69,6 +71,7 @@ impl Config {
                 stable: at == 0,
                 more: String::new(),
                 endpoints,
+                source: None,
             });
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         Self {
@@ -121,18 +124,19 @@ impl Config {
             self.sections,
         );
         for group in &self.groups {
-            let endpoints: Vec<_> = group
+            let listed: Vec<_> = group
                 .endpoints
                 .iter()
                 .map(|at| format!("\"{at}\""))
                 .collect();
+            let listed = format!("endpoints = [{}]", listed.join(", "));
             write!(
                 text,
-                "[[group]]\nname = \"{}\"\nweight = {}\nstable = {}\nendpoints = [{}]\n{}\n",
+                "[[group]]\nname = \"{}\"\nweight = {}\nstable = {}\n{}\n{}\n",
                 group.name,
                 group.weight,
                 group.stable,
-                endpoints.join(", "),
+                group.source.as_ref().unwrap_or(&listed),
                 group.more,
             )
             .expect("text takes text");

@@ -12,6 +12,7 @@
 )]
 
 // What is behind the gateway.
+pub mod dns;
 pub mod endpoint;
 pub mod fleet;
 pub mod pod;

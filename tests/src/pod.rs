@@ -55,6 +55,11 @@ impl Pod {
         Self::new("http1", "plain", dir, group, name).await
     }
 
+    /// As [`Pod::start`], at an address of its own.
+    pub async fn at(address: SocketAddr, dir: &Scratch, group: &str, name: &str) -> Self {
+        Self::placed(address, "http1", "plain", dir, group, name).await
+    }
+
     /// As [`Pod::start`], for one that refuses what was meant for another group.
     pub async fn with_identity(dir: &Scratch, group: &str, name: &str) -> Self {
         Self::new("http1", "identity", dir, group, name).await
@@ -70,6 +75,17 @@ impl Pod {
         // not the address that connections leave from, so that none of them can take its port
         // while it is dead
         let address = SocketAddr::from(([127, 44, 0, 1], 0));
+        Self::placed(address, protocol, identity, dir, group, name).await
+    }
+
+    async fn placed(
+        address: SocketAddr,
+        protocol: &'static str,
+        identity: &'static str,
+        dir: &Scratch,
+        group: &str,
+        name: &str,
+    ) -> Self {
         let mut pod = Self {
             group: group.to_owned(),
             name: name.to_owned(),

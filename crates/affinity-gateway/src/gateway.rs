@@ -142,7 +142,12 @@ impl Gateway {
             .drain_deadline(settings.listen.drain)
             .drain_delay(settings.listen.drain_delay);
         let state = settings.state.file.clone();
-        let running = Arc::new(Running::begin(settings, control, metrics)?);
+        let running = Arc::new(Running::begin(
+            settings,
+            control,
+            metrics,
+            [address, admin],
+        )?);
         let listener = Arc::new(data.listen()?);
         if let Some(takeover) = &takeover {
             takeover.wait(|| running.unready()).await?;

@@ -25,6 +25,7 @@ mod causes;
 
 mod cuts;
 
+mod discovery;
 mod drained;
 
 mod engine;
@@ -35,6 +36,7 @@ mod health;
 
 mod heartbeat;
 mod intake;
+mod jitter;
 
 mod metrics;
 

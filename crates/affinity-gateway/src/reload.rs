@@ -1,5 +1,6 @@
 //! What a reload of the configuration changes in a running gateway: everything, or nothing.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,6 +10,7 @@ use tower_affinity::core::GroupName;
 use crate::causes::with_causes;
 use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
 use crate::control::{Changed, Control, ControlError};
+use crate::discovery::Feeds;
 use crate::health::Checks;
 use crate::metrics::Metrics;
 use crate::serve::{LiveLimits, Transports, Tunnels};
@@ -56,14 +58,17 @@ struct Live {
     settings: Settings,
     upstream: Upstream<Sent>,
     checks: Checks,
+    feeds: Feeds,
 }
 
 impl Running {
-    /// Builds the path of a request and begins to check endpoints.
+    /// Builds the path of a request and begins to find and to check endpoints; `own` are the
+    /// addresses of the gateway itself.
     pub(crate) fn begin(
         settings: Settings,
         control: Control,
         metrics: Metrics,
+        own: [SocketAddr; 2],
     ) -> Result<Self, StartError> {
         let doorstep = Doorstep::begin(
             &settings.listen,
@@ -78,6 +83,8 @@ impl Running {
         let checks = checks(&settings, &control, &options, &metrics);
         let upstream = Upstream::new(options, tunnels.clone());
         let stack = build(&settings, &control, upstream.clone(), &metrics)?;
+        let mut feeds = Feeds::new(control.clone(), metrics.discovery().clone(), own);
+        feeds.follow(&settings);
         Ok(Self {
             control,
             swap: Swap::new(stack),
@@ -89,6 +96,7 @@ impl Running {
                 settings,
                 upstream,
                 checks,
+                feeds,
             }),
         })
     }
@@ -183,16 +191,21 @@ impl Running {
         if recheck {
             live.checks = checks(&settings, &self.control, &options, &self.metrics);
         }
+        live.feeds.follow(&settings);
         live.upstream = upstream;
         live.settings = settings;
         Ok(changed)
     }
 
-    /// What stands against serving: an endpoint that was never asked for its health, and what the
+    /// What stands against serving: an endpoint that was never found, or asked for its health, and what the
     /// other replicas show.
     pub(crate) fn unready(&self) -> Vec<String> {
         let mut why = Vec::new();
-        if !self.live().checks.is_complete() {
+        let undiscovered = self.control.undiscovered();
+        let silent = |group| format!("the source of the endpoints of {group} has not answered yet");
+        why.extend(undiscovered.iter().map(silent));
+        // endpoints that are not known yet were not checked either
+        if undiscovered.is_empty() && !self.live().checks.is_complete() {
             why.push("not every endpoint was checked yet".to_owned());
         }
         why.extend(self.control.unfit());

@@ -133,6 +133,7 @@ fn config(a: &Recorder, b: &Recorder) -> Config {
         stable: weight > 0,
         more: String::new(),
         endpoints: vec![endpoint.address],
+        source: None,
     };
     let free = SocketAddr::from(([127, 0, 0, 1], 0));
     Config {

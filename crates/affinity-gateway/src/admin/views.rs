@@ -14,7 +14,7 @@ use tower_affinity::core::{
 
 use super::AdminOptions;
 use super::problem::Problem;
-use crate::control::Control;
+use crate::control::{Control, Failure};
 
 /// The whole rollout.
 #[derive(Debug, Serialize)]
@@ -69,6 +69,9 @@ pub(super) struct GroupView {
     weight: u16,
     stable: bool,
     endpoints: Vec<EndpointView>,
+    /// Where they are found, unless the configuration or a verb names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceView>,
     /// Requests whose answer or tunnel has not ended, at all replicas.
     in_flight: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +105,33 @@ struct EndpointView {
     address: SocketAddr,
     state: &'static str,
     in_flight: usize,
+}
+
+/// Where the endpoints of a group are found.
+#[derive(Debug, Serialize)]
+struct SourceView {
+    from: String,
+    /// How old its last good answer is; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    age_seconds: Option<u64>,
+    /// For how long the endpoints have been kept without a good answer.
+    stale_seconds: u64,
+    /// What is wrong with its last answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'static str>,
+}
+
+impl SourceView {
+    fn of(control: &Control, group: &GroupName) -> Option<Self> {
+        let standing = control.sources().of(group)?;
+        let now = control.now();
+        Some(Self {
+            from: standing.source.to_string(),
+            age_seconds: standing.age(now).map(|age| age.as_secs()),
+            stale_seconds: standing.stale(now).as_secs(),
+            failure: standing.failure().map(Failure::as_str),
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -177,6 +207,7 @@ impl GroupView {
             stable: rollout.stable() == group.name(),
             in_flight: left.open,
             endpoints,
+            source: SourceView::of(control, group.name()),
             draining_since,
             drained_by: left.by.map(|by| by.as_secs()),
             drained: left.drained,

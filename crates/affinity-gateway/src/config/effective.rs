@@ -13,7 +13,7 @@ use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
-use super::{EtcdSettings, Health, Retries, RollbackPolicy, Settings};
+use super::{Discovery, EtcdSettings, Health, Retries, RollbackPolicy, Settings};
 use crate::serve::Limits;
 use crate::upstream::EndpointProtocol;
 
@@ -89,6 +89,10 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
     )?;
     writeln!(f, "budget_floor = {budget_floor}, max_body = {max_body} }}")?;
     balancing_keys(f, &upstream.balancing)?;
+    if !upstream.dns_servers.is_empty() {
+        let servers = list(&upstream.dns_servers);
+        writeln!(f, "dns = {{ servers = {servers} }}")?;
+    }
     if let Some(health) = &upstream.health {
         health_table(f, health)?;
     }
@@ -222,7 +226,11 @@ fn group_section(f: &mut String, group: &GroupSetting) -> fmt::Result {
     if let GroupState::Aborted { to } = &group.state {
         writeln!(f, "abort_to = {}", quoted(to.as_str()))?;
     }
-    writeln!(f, "endpoints = {}", list(&group.endpoints))?;
+    match &group.discovery {
+        None => writeln!(f, "endpoints = {}", list(&group.endpoints))?,
+        Some(Discovery::Dns(name)) => writeln!(f, "dns = {}", quoted(&name.to_string()))?,
+        Some(Discovery::File(file)) => writeln!(f, "endpoints_file = {}", path(file))?,
+    }
     if let Some(limit) = group.max_in_flight {
         writeln!(f, "max_in_flight = {limit}")?;
     }

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 
 use tower_affinity::core::{GroupName, Weight};
 
+use super::Sources;
+use super::discovery::{self, Discovery, MAX_ENDPOINTS};
 use super::field::Field;
 use super::listen::Listen;
 use super::rollout;
@@ -24,8 +26,11 @@ pub struct GroupSetting {
     pub stable: bool,
     /// Where it is in its life.
     pub state: GroupState,
-    /// Its endpoints, each in one group only; at least one unless aborted or retired.
+    /// Its endpoints, each in one group only; at least one unless aborted or retired, and none if
+    /// they are discovered.
     pub endpoints: Vec<SocketAddr>,
+    /// Where its endpoints are found that are not listed.
+    pub discovery: Option<Discovery>,
     /// How many requests may be in flight; `None`: no limit.
     pub max_in_flight: Option<u32>,
     /// What its endpoints speak; `None`: as `[upstream]` says.
@@ -64,7 +69,11 @@ impl GroupState {
     }
 }
 
-pub(super) fn read(root: &Section<'_>, listen: &Listen) -> Vec<GroupSetting> {
+pub(super) fn read(
+    root: &Section<'_>,
+    listen: &Listen,
+    sources: &Sources<'_>,
+) -> Vec<GroupSetting> {
     let sections = root.sections("group", MAX_GROUPS);
     if sections.is_empty() {
         root.missing("group", "at least one [[group]]");
@@ -72,7 +81,7 @@ pub(super) fn read(root: &Section<'_>, listen: &Listen) -> Vec<GroupSetting> {
     let only = sections.len() == 1;
     let blocks: Vec<_> = sections
         .into_iter()
-        .filter_map(|section| Block::read(section, only))
+        .filter_map(|section| Block::read(section, only, sources))
         .collect();
     if root.is_clean() {
         rollout::check(root, &blocks, listen);
@@ -88,7 +97,7 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn read(section: Section<'a>, only: bool) -> Option<Self> {
+    fn read(section: Section<'a>, only: bool, sources: &Sources<'_>) -> Option<Self> {
         let name = section.required("name", "the group's name, such as a commit");
         let parsed = name.as_ref().and_then(named);
         let weight = section
@@ -108,6 +117,7 @@ impl<'a> Block<'a> {
         let reserve = reserve.and_then(|field| field.integer(&PERCENT));
         let state = state(&section);
 
+        let discovery = discovery::read(&section, sources);
         let endpoints = section.field("endpoints");
         let items = endpoints
             .as_ref()
@@ -131,6 +141,7 @@ impl<'a> Block<'a> {
             stable: stable.unwrap_or(only),
             state: state?,
             endpoints: endpoints.iter().map(|(_, address)| *address).collect(),
+            discovery,
             max_in_flight: max_in_flight.and_then(|n| u32::try_from(n).ok()),
             protocol,
             reserve_percent: reserve
@@ -199,7 +210,6 @@ pub(crate) fn can_be_dialled(address: &SocketAddr) -> bool {
 pub(super) const ENDPOINT: &str =
     "an IP address and a port, such as \"10.0.0.7:8080\" (no host name)";
 const MAX_GROUPS: usize = 64;
-const MAX_ENDPOINTS: usize = 10_000;
 const WEIGHTS: RangeInclusive<u64> = 0..=Weight::MAX.get() as u64;
 const PERCENT: RangeInclusive<u64> = 0..=100;
 /// Enough that sessions go on while new ones are refused.

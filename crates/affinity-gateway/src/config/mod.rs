@@ -9,6 +9,7 @@
 
 mod balance;
 mod cookie;
+mod discovery;
 mod document;
 mod effective;
 mod endpoint_tls;
@@ -34,6 +35,8 @@ mod upstream;
 mod watch;
 
 pub use cookie::Cookie;
+pub(crate) use discovery::MAX_ENDPOINTS;
+pub use discovery::{Discovery, DnsName};
 pub use endpoint_tls::UpstreamTls;
 pub use error::ConfigError;
 pub(crate) use field::Field;

@@ -85,7 +85,7 @@ fn check_endpoints(blocks: &[Block<'_>], listen: &Listen) {
             block.group.state,
             GroupState::Aborted { .. } | GroupState::Retired
         );
-        if block.endpoints.is_empty() && !gone {
+        if block.endpoints.is_empty() && block.group.discovery.is_none() && !gone {
             block.section.refuse(
                 "endpoints",
                 format!("is empty; accepted: at least one of {ENDPOINT}"),

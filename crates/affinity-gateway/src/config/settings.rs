@@ -114,7 +114,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
     let skew = state.default_skew();
     let pin = pin::read(&root.section("pin"), service.as_ref(), skew, sources);
     let upstream = upstream::read(&root.section("upstream"), sources);
-    let groups = group::read(root, &listen);
+    let groups = group::read(root, &listen, sources);
     if root.is_clean() {
         upstream::check(root, &upstream, &groups);
     }

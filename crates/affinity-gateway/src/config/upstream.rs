@@ -1,11 +1,13 @@
 //! `[upstream]`: how endpoints are spoken to and waited for, and how their health is asked.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tower_affinity::balance::Balancing;
 
 use super::Sources;
 use super::balance;
+use super::discovery;
 use super::endpoint_tls::{self, UpstreamTls};
 use super::field::Field;
 use super::group::GroupSetting;
@@ -35,6 +37,8 @@ pub struct Upstream {
     pub total_timeout: Option<Duration>,
     /// How endpoints of a group are chosen and left out.
     pub balancing: Balancing,
+    /// Who is asked for the names of groups; none: those of the system.
+    pub dns_servers: Vec<SocketAddr>,
     /// Active checks; `None`: endpoints are taken as healthy.
     pub health: Option<Health>,
 }
@@ -64,6 +68,7 @@ impl Upstream {
         let same = Self {
             balancing: other.balancing.clone(),
             retries: other.retries,
+            dns_servers: other.dns_servers.clone(),
             ..self.clone()
         };
         same == *other
@@ -92,6 +97,9 @@ pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
         .field("total_timeout")
         .and_then(|field| field.duration(&TOTAL));
     let balancing = balance::read(upstream);
+    let dns_servers = upstream
+        .field("dns")
+        .map(|field| discovery::servers(&field.section()));
     let health = upstream
         .field("health")
         .map(|field| health(&field.section(), connect_timeout + response_timeout));
@@ -105,6 +113,7 @@ pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
         idle_timeout,
         total_timeout,
         balancing,
+        dns_servers: dns_servers.unwrap_or_default(),
         health,
     }
 }

@@ -92,8 +92,15 @@ fn kept_with(live: &Live, settings: &Settings, now: Timestamp) -> Result<Kept, C
     let max_age = settings.pin.lifetimes.max_age();
     kept.cookies = live.kept.cookies.with(&settings.pin.cookie, now, max_age);
     for group in &settings.groups {
-        kept.endpoints
-            .insert(group.name.to_string(), group.endpoints.clone());
+        let name = group.name.to_string();
+        match group.discovery {
+            None => kept.endpoints.insert(name, group.endpoints.clone()),
+            // what it has stays until its source has answered
+            Some(_) => {
+                kept.endpoints.entry(name).or_default();
+                None
+            }
+        };
     }
     kept.applied = applied(&settings.groups);
     Ok(kept)

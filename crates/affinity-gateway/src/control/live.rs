@@ -10,10 +10,11 @@ use tower_affinity::core::{
 };
 
 use super::digest::digest;
+use super::discovered::sources_of;
 use super::error::ControlError;
 use super::store::Kept;
 use super::verb::{Request, Verb};
-use crate::config::{RollbackPolicy, ScopeSetting, Settings};
+use crate::config::{Discovery, RollbackPolicy, ScopeSetting, Settings};
 
 /// What changes along with the rollout, or with the settings.
 #[derive(Debug)]
@@ -31,6 +32,10 @@ pub(super) struct Live {
     pub(super) scopes: Vec<ScopeSetting>,
     /// The endpoints that the settings name.
     pub(super) configured: Endpoints,
+    /// Where the endpoints of the other groups are found.
+    pub(super) sources: BTreeMap<String, Discovery>,
+    /// What was found there last; at first what was kept.
+    pub(super) discovered: Endpoints,
     /// The digest of what all replicas should have alike.
     pub(super) config: Option<Digest>,
     /// What this replica said of itself when the present state came in force; `None` before it has
@@ -50,7 +55,13 @@ impl Live {
         let limits = settings.groups.iter();
         let limits = limits
             .filter_map(|g| Some((g.name.to_string(), (g.max_in_flight?, g.reserve_percent))));
-        let configured = settings.groups.iter();
+        let sources = sources_of(&settings.groups);
+        let discovered = kept.endpoints.iter();
+        let discovered =
+            discovered.filter(|(name, list)| sources.contains_key(*name) && !list.is_empty());
+        let discovered = discovered.map(|(name, list)| (name.clone(), list.clone()));
+        let discovered = discovered.collect();
+        let configured = settings.groups.iter().filter(|g| g.discovery.is_none());
         let configured = configured.map(|g| (g.name.to_string(), g.endpoints.clone()));
         let ring = settings.pin.keyring().map_err(ControlError::Keyring)?;
         let signing = settings.pin.keys.first();
@@ -67,6 +78,8 @@ impl Live {
             limits: limits.collect(),
             scopes: settings.scopes.clone(),
             configured: configured.collect(),
+            sources,
+            discovered,
             config: digest(settings),
             record: None,
         })

@@ -13,6 +13,7 @@ use super::live::Live;
 use super::peers::{Peers, Served};
 use super::publish::publish_endpoints;
 use super::shared::{Member, Shared, Source};
+use super::sources::Sources;
 use super::store::{Kept, StateFile, StoreError};
 use crate::config::Settings;
 
@@ -32,6 +33,7 @@ pub(super) struct Plane {
     /// for a slow disk.
     saving: Mutex<()>,
     pub(super) peers: Peers,
+    pub(super) sources: Sources,
     /// What other replicas share with this one; `None` for the only one.
     shared: Option<Arc<Shared>>,
 }
@@ -125,6 +127,7 @@ impl Control {
             live: Mutex::new(live),
             saving: Mutex::new(()),
             peers: Peers::default(),
+            sources: Sources::default(),
             shared,
         }));
         control.served(served.unwrap_or(Served::Never));
@@ -213,6 +216,10 @@ impl Control {
         let plane = &*self.0;
         let kept = &mut live.kept;
         kept.endpoints.extend(live.configured.clone());
+        kept.endpoints.extend(live.discovered.clone());
+        for name in live.sources.keys() {
+            kept.endpoints.entry(name.clone()).or_default();
+        }
         let known = |name: &String| rollout.groups().iter().any(|g| g.name().as_str() == name);
         kept.new_groups.retain(|name| !known(name));
         let new_groups = &kept.new_groups;

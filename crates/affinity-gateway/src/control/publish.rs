@@ -54,13 +54,16 @@ pub(super) fn claimed_twice(
             continue;
         }
         for address in endpoints.get(group.name().as_str()).into_iter().flatten() {
-            // one place has two spellings: 127.0.0.1 and ::ffff:127.0.0.1
-            let place = (address.ip().to_canonical(), address.port());
-            match claimed.insert(place, group.name()) {
+            match claimed.insert(place(*address), group.name()) {
                 Some(other) if other != group.name() => return Some((*address, other.clone())),
                 _ => {}
             }
         }
     }
     None
+}
+
+/// One place has two spellings: `127.0.0.1` and `::ffff:127.0.0.1`.
+pub(super) fn place(address: SocketAddr) -> (IpAddr, u16) {
+    (address.ip().to_canonical(), address.port())
 }

@@ -14,6 +14,7 @@ use tower_affinity::core::GroupName;
 use super::all;
 use super::run::Run;
 use crate::config::Health;
+use crate::jitter::around;
 
 /// The most checks under way at once, so that many endpoints that come together open few sockets.
 const AT_ONCE: usize = 256;
@@ -108,11 +109,4 @@ impl One {
             self.groups.report(group, address, Source::Health, state);
         }
     }
-}
-
-/// A time near `span`: endpoints that came together, and replicas that started together, must not
-/// be asked together for ever.
-pub(super) fn around(span: Duration, percent: u32) -> Duration {
-    let share = f64::from(percent) / 100.0;
-    span.mul_f64(1.0 + share * (2.0 * fastrand::f64() - 1.0))
 }

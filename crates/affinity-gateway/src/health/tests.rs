@@ -15,8 +15,9 @@ use tokio_util::task::AbortOnDropHandle;
 use tower_affinity::balance::{EndpointState, Groups, Source};
 use tower_affinity::core::GroupName;
 
-use super::schedule::{around, follow};
+use super::schedule::follow;
 use crate::config::Health;
+use crate::jitter::around;
 
 const INTERVAL: Duration = Duration::from_secs(2);
 

@@ -3,6 +3,7 @@
 //! Each gateway has an exporter of its own, so that several can run in one process.
 
 mod connections;
+mod discovery;
 mod health;
 mod shared;
 mod transport;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
 
 pub(crate) use self::connections::ConnectionSeries;
+pub(crate) use self::discovery::DiscoverySeries;
 pub(crate) use self::health::HealthSeries;
 use self::shared::SharedSeries;
 pub(crate) use self::transport::TransportSeries;
@@ -43,6 +45,7 @@ pub(crate) struct Metrics {
     recorder: Recorder,
     config_rejected: Counter,
     upgrades: [Counter; 2],
+    discovery: DiscoverySeries,
     health: HealthSeries,
     shared: SharedSeries,
     transport: TransportSeries,
@@ -82,6 +85,7 @@ impl Metrics {
             recorder: Recorder::new(Arc::<PrometheusRecorder>::clone(&exporter)),
             config_rejected,
             upgrades,
+            discovery: DiscoverySeries::register(Arc::<PrometheusRecorder>::clone(&exporter)),
             health: HealthSeries::register(exporter),
             shared,
             transport,
@@ -125,6 +129,11 @@ impl Metrics {
         }
     }
 
+    /// Counts what sources of endpoints say.
+    pub(crate) fn discovery(&self) -> &DiscoverySeries {
+        &self.discovery
+    }
+
     /// Counts health checks.
     pub(crate) fn health(&self) -> &HealthSeries {
         &self.health
@@ -142,6 +151,7 @@ impl Metrics {
             metrics.recorder.endpoints(control.groups());
             metrics.recorder.sessions(control.now());
             metrics.shared.show(&control);
+            metrics.discovery.show(&control);
             metrics.handle.render()
         })
     }
@@ -166,7 +176,9 @@ impl std::fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIG_REJECTED, UPGRADES, connections, health, shared, transport, upstream};
+    use super::{
+        CONFIG_REJECTED, UPGRADES, connections, discovery, health, shared, transport, upstream,
+    };
 
     #[test]
     fn the_page_has_a_row_for_each_of_the_gateways_own_metrics() {
@@ -175,6 +187,8 @@ mod tests {
             connections::OPEN,
             connections::ENDED,
             connections::LIMITS,
+            discovery::STALE,
+            discovery::FAILURES,
             health::CHECKS,
             shared::AGE,
             shared::FACTS,

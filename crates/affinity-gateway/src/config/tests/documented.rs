@@ -85,6 +85,10 @@ fn every_key_has_a_row_in_its_table() {
             format!("{MINIMAL}[upstream.tls]\nstranger = 1\nca = \"absent.pem\""),
         ),
         (
+            "### `upstream.dns`",
+            format!("{MINIMAL}[upstream.dns]\nstranger = 1\nservers = [\"127.0.0.1:53\"]"),
+        ),
+        (
             "### `upstream.health`",
             format!("{MINIMAL}[upstream]\nhealth = {{ stranger = 1 }}"),
         ),

@@ -11,6 +11,7 @@ use std::path::Path;
 use super::{ConfigError, Settings, parse};
 
 mod balance;
+mod discovery;
 mod documented;
 mod effective;
 mod files;
