@@ -10,6 +10,7 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::{RData, RecordType};
 use tokio::time::{sleep, timeout};
 
+use super::families::{Answer, Families};
 use super::list::{Found, Trouble};
 use crate::config::DnsName;
 use crate::control::Failure;
@@ -28,8 +29,7 @@ pub(super) struct Dns {
     name: DnsName,
     servers: Vec<SocketAddr>,
     resolver: Option<TokioResolver>,
-    /// The last addresses of each family: one that fails does not take the other's away.
-    families: [Vec<IpAddr>; 2],
+    families: Families,
     failures: u32,
     rest: Duration,
 }
@@ -41,7 +41,7 @@ impl Dns {
             name: name.clone(),
             servers: servers.to_vec(),
             resolver: None,
-            families: Default::default(),
+            families: Families::default(),
             failures: 0,
             rest: *TTL.start(),
         }
@@ -87,42 +87,16 @@ impl Dns {
             family(&resolver, &host, RecordType::A),
             family(&resolver, &host, RecordType::AAAA)
         );
-        let mut families = self.families.clone();
-        let (mut ttl, mut kept, mut failed) = (*TTL.end(), false, None);
-        for (addresses, answer) in families.iter_mut().zip([four, six]) {
-            match answer {
-                Ok((found, lives)) => {
-                    *addresses = found;
-                    ttl = ttl.min(lives);
-                }
-                Err(trouble) => {
-                    kept |= !addresses.is_empty();
-                    failed = failed.or(Some(trouble));
-                }
-            }
-        }
-        let port = self.name.port;
-        let addresses = families.iter().flatten();
-        let endpoints: Vec<_> = addresses.map(|ip| SocketAddr::new(*ip, port)).collect();
-        if !endpoints.is_empty() {
-            self.families = families;
-        }
-        // a family that was never there is missed by nobody
-        let trouble = failed.filter(|_| kept || endpoints.is_empty());
-        Ok((Found { endpoints, trouble }, ttl))
+        Ok(self.families.answered([four, six], self.name.port))
     }
 }
 
 /// The addresses of one family, and for how long they are believed.
-async fn family(
-    resolver: &TokioResolver,
-    host: &str,
-    kind: RecordType,
-) -> Result<(Vec<IpAddr>, Duration), Trouble> {
+async fn family(resolver: &TokioResolver, host: &str, kind: RecordType) -> Answer {
     match timeout(PATIENCE, resolver.lookup(host, kind)).await {
         Err(_) => Err(trouble(&NetError::Timeout)),
         // the name has none, or there is no such name
-        Ok(Err(error)) if error.is_no_records_found() => Ok((Vec::new(), *TTL.end())),
+        Ok(Err(error)) if error.is_no_records_found() => Ok((Vec::new(), Duration::MAX)),
         Ok(Err(error)) => Err(trouble(&error)),
         Ok(Ok(lookup)) => {
             let records = lookup.answers();

@@ -1,10 +1,11 @@
 //! Finds the endpoints of groups whose block does not list them, for as long as the gateway runs.
 //!
-//! `dns` and `file` are the sources, `list` says which answers are right, `follow` puts them in
+//! `dns` (with `families`) and `file` are the sources, `list` says which answers are right, `follow` puts them in
 //! force. Nothing that a source says empties a group: what is empty, wrong or late leaves the last
 //! good list where it is, and shows in the metrics.
 
 mod dns;
+mod families;
 mod file;
 mod follow;
 mod list;

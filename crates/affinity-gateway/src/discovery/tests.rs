@@ -22,6 +22,9 @@ use crate::config::{self, Settings};
 use crate::control::{Control, Failure};
 use crate::metrics::Metrics;
 
+mod families;
+mod feeds;
+
 const OWN: [&str; 2] = ["127.0.0.1:8080", "0.0.0.0:9090"];
 
 fn own() -> [SocketAddr; 2] {
@@ -43,9 +46,16 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
+        Self::with(
+            "[[group]]\nname = \"aaa\"\nweight = 1\nstable = true\nendpoints_file = \"aaa\"\n\
+             [[group]]\nname = \"bbb\"\nendpoints_file = \"bbb\"\n",
+        )
+    }
+
+    fn with(groups: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = HandClock::at(Timestamp::from_secs(1_800_000_000));
-        let settings = settings(&dir);
+        let settings = settings_of(groups, &dir);
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let started = Control::start(&settings, Groups::new(clock.clone()), shared).unwrap();
         Self {
@@ -92,12 +102,10 @@ impl Stage {
     }
 }
 
-fn settings(dir: &TempDir) -> Settings {
+fn settings_of(groups: &str, dir: &TempDir) -> Settings {
     let secret = |_: &str| Some("q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE".to_owned());
-    let text = "service = \"checkout\"\n[pin]\nkeys = [\"k1:env:K1\"]\n\
-                [[group]]\nname = \"aaa\"\nweight = 1\nstable = true\nendpoints_file = \"aaa\"\n\
-                [[group]]\nname = \"bbb\"\nendpoints_file = \"bbb\"\n";
-    config::parse(text, dir.path(), &secret).expect("the settings are right")
+    let head = "service = \"checkout\"\n[pin]\nkeys = [\"k1:env:K1\"]\n";
+    config::parse(&format!("{head}{groups}"), dir.path(), &secret).expect("the settings are right")
 }
 
 #[test]
