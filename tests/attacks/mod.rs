@@ -17,9 +17,12 @@ mod cookies;
 mod headers;
 
 // Connections.
+mod bombs;
+mod floods;
 mod frames;
 mod framing;
 mod fuzz;
+mod slow;
 
 // The operator's side.
 mod admin;

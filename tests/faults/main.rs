@@ -27,3 +27,6 @@ mod health;
 // What the gateway is told.
 mod discovery;
 mod identity;
+
+// Clients that take more than their share.
+mod exhaustion;

@@ -42,6 +42,14 @@ impl Scale {
         }
     }
 
+    /// So many bad clients, or a tenth of them in the short form.
+    pub(crate) fn clients(self, full: usize) -> usize {
+        match self.longer {
+            1 => full / 10,
+            _ => full,
+        }
+    }
+
     /// A phase that takes `seconds` in the short form.
     pub(crate) fn phase(self, seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds) * self.longer

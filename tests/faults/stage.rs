@@ -131,6 +131,16 @@ impl Stage {
         Says::Addresses(addresses(&self.pods[EACH..EACH + count]))
     }
 
+    /// As [`Stage::with_process`], with so many files that it may open and another configuration.
+    pub(crate) async fn with_files(files: usize, edit: impl FnOnce(&mut Config)) -> Self {
+        let (dir, pods, proxies, mut config) = parts(Between::Nothing).await;
+        edit(&mut config);
+        let file = config.write(&dir, "gateway.toml");
+        let process = Process::start_with_files(&file, files).await;
+        let gateway = Running::Process(Box::new(process));
+        Self::ready(dir, pods, proxies, config, gateway).await
+    }
+
     async fn ready(
         dir: Scratch,
         pods: Vec<Pod>,
@@ -156,6 +166,18 @@ impl Stage {
         match &self.gateway {
             Running::Here(replica) => replica.address(),
             Running::Process(process) => process.address(),
+        }
+    }
+
+    /// The gateway's process.
+    ///
+    /// # Panics
+    ///
+    /// If it runs in this one.
+    pub(crate) fn process(&self) -> &Process {
+        match &self.gateway {
+            Running::Here(_) => panic!("the gateway runs here"),
+            Running::Process(process) => process,
         }
     }
 

@@ -102,7 +102,29 @@ impl Process {
     ///
     /// If it ends before it is ready.
     pub async fn start_as(args: &[&str], file: &Path, env: &[(&str, &str)]) -> Self {
-        let mut command = command();
+        Self::start_by(command(), args, file, env).await
+    }
+
+    /// As [`Process::start`], with so many files that it may open.
+    ///
+    /// # Panics
+    ///
+    /// If it ends before it is ready.
+    pub async fn start_with_files(file: &Path, files: usize) -> Self {
+        let mut limited = clean(Command::new("sh"));
+        limited
+            .args(["-c", "ulimit -n \"$0\"; exec \"$@\""])
+            .arg(files.to_string())
+            .arg(binary());
+        Self::start_by(limited, &[], file, &[]).await
+    }
+
+    async fn start_by(
+        mut command: Command,
+        args: &[&str],
+        file: &Path,
+        env: &[(&str, &str)],
+    ) -> Self {
         command.envs(env.iter().copied());
         command
             .arg("run")
@@ -186,6 +208,51 @@ impl Process {
         self.log.text()
     }
 
+    /// How much time of processors it has taken so far.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    #[must_use]
+    pub fn cpu(&self) -> Duration {
+        let stat = self.proc("stat");
+        // behind the name, which may hold anything: utime and stime are the 12th and 13th
+        let (_, fields) = stat.rsplit_once(')').expect("a name is in brackets");
+        let fields: Vec<_> = fields.split_whitespace().collect();
+        let ticks = |at: usize| -> u64 { fields[at].parse().expect("ticks are a number") };
+        Duration::from_millis((ticks(11) + ticks(12)) * 10)
+    }
+
+    /// How many bytes of memory it has.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let statm = self.proc("statm");
+        let pages = statm.split_whitespace().nth(1);
+        let pages: usize = pages.and_then(|n| n.parse().ok()).expect("a number");
+        pages * 4096
+    }
+
+    /// How many files it has open.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    #[must_use]
+    pub fn open_files(&self) -> usize {
+        let pid = self.child.id().expect("it still runs");
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd"));
+        files.expect("its files can be seen").count()
+    }
+
+    fn proc(&self, name: &str) -> String {
+        let pid = self.child.id().expect("it still runs");
+        std::fs::read_to_string(format!("/proc/{pid}/{name}")).expect("it can be looked at")
+    }
+
     /// Asks it to end, and does not wait for it.
     ///
     /// # Panics
@@ -255,7 +322,11 @@ impl Log {
 }
 
 fn command() -> Command {
-    let mut command = Command::new(binary());
+    clean(Command::new(binary()))
+}
+
+/// Without what the machine says, and killed with its owner.
+fn clean(mut command: Command) -> Command {
     command
         .env_remove("AFFINITY_ADMIN_TOKEN")
         .env_remove("RUST_LOG")

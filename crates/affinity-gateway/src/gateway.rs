@@ -4,17 +4,14 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
-use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{Clock, Engine};
 
-use crate::admin::{self, AdminOptions, AdminToken, Entrance};
+use crate::admin::{self, AdminOptions, AdminToken, Entrance, serve_side};
 use crate::causes::with_causes;
 use crate::config::{Settings, watch_all};
 use crate::control::{Changed, Control, SUCCESSOR, Start};
@@ -113,13 +110,11 @@ impl Gateway {
         let rest = CancellationToken::new();
         let ends = [shutdown.token().clone(), rest.clone()].map(CancellationToken::drop_guard);
         let entrance = Entrance::default();
-        let side_end = rest.child_token();
+        let side_end = Shutdown::from(rest.child_token());
         let side = side.listen()?;
         let side_socket = side.as_fd().try_clone_to_owned();
-        let serve_side = |listener| {
-            let routes = entrance.routes().into_make_service_with_connect_info();
-            tokio::spawn(serve_admin(listener, routes, side_end.clone()))
-        };
+        let serve_side =
+            |listener| tokio::spawn(serve_side(listener, entrance.routes(), side_end.clone()));
         // as long as another process answers here, this one does not
         let (mut side, later) = match &takeover {
             None => (Some(serve_side(side)), None),
@@ -355,14 +350,14 @@ async fn stand(
     offer: Offer,
     state: PathBuf,
     running: Arc<Running>,
-    (shutdown, side_end, rest): (Shutdown, CancellationToken, CancellationToken),
+    (shutdown, side_end, rest): (Shutdown, Shutdown, CancellationToken),
 ) {
     let ended = |offered| {
         running.metrics().upgraded(offered);
         if offered == Offered::Done {
             tracing::info!("another process has taken over; ending after what is in flight");
             shutdown.hand_over();
-            side_end.cancel();
+            side_end.hand_over();
         }
     };
     offer.stand(&state, shutdown.token().clone(), ended).await;
@@ -399,26 +394,5 @@ fn admin_options(
             true => vec!["ending: the gateway takes no new clients".to_owned()],
             false => state.unready(),
         }),
-    }
-}
-
-/// How long the admin side may still answer after the shutdown began.
-const ADMIN_GRACE: Duration = Duration::from_secs(1);
-
-async fn serve_admin(
-    listener: TcpListener,
-    routes: IntoMakeServiceWithConnectInfo<axum::Router, SocketAddr>,
-    shutdown: CancellationToken,
-) {
-    let signal = shutdown.clone().cancelled_owned();
-    let server = axum::serve(listener, routes).with_graceful_shutdown(signal);
-    tokio::select! {
-        served = server => {
-            if let Err(error) = served {
-                tracing::error!(%error, "the admin side failed");
-            }
-        }
-        // a client that keeps its connection open does not hold the end up
-        () = async { shutdown.cancelled().await; tokio::time::sleep(ADMIN_GRACE).await } => {}
     }
 }

@@ -10,6 +10,8 @@ pub mod serve;
 
 pub mod edge;
 
+mod intake;
+
 pub mod upstream;
 
 mod trust;
@@ -34,8 +36,9 @@ mod follow;
 
 mod health;
 
+mod files;
+
 mod heartbeat;
-mod intake;
 mod jitter;
 
 mod metrics;
@@ -59,6 +62,7 @@ pub mod simulate;
 
 pub use causes::with_causes;
 pub use control::Control;
+pub use files::raise_file_limit;
 pub use gateway::Gateway;
 pub use reload::ReloadError;
 pub use stack::StackError;

@@ -11,6 +11,7 @@ use crate::causes::with_causes;
 use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
 use crate::control::{Changed, Control, ControlError};
 use crate::discovery::Feeds;
+use crate::files::fitting;
 use crate::health::Checks;
 use crate::metrics::Metrics;
 use crate::serve::{LiveLimits, Transports, Tunnels};
@@ -78,7 +79,7 @@ impl Running {
         let tunnels = Tunnels::new();
         let balancing = settings.upstream.balancing.clone();
         control.groups().balance(balancing);
-        let limits = LiveLimits::new(settings.listen.limits.clone());
+        let limits = LiveLimits::new(fitting(settings.listen.limits.clone()));
         let options = options(&settings, &metrics)?;
         let checks = checks(&settings, &control, &options, &metrics);
         let upstream = Upstream::new(options, tunnels.clone());
@@ -183,7 +184,7 @@ impl Running {
         let changed = self.control.apply(&settings)?;
         if live.settings.listen != settings.listen {
             self.doorstep.take(&settings.listen, transport);
-            self.limits.replace(settings.listen.limits.clone());
+            self.limits.replace(fitting(settings.listen.limits.clone()));
         }
         let balancing = settings.upstream.balancing.clone();
         self.control.groups().balance(balancing);

@@ -12,6 +12,7 @@ mod pins;
 mod preview;
 mod problem;
 mod replicas;
+mod side;
 mod token;
 mod verbs;
 mod views;
@@ -25,6 +26,7 @@ use axum::routing::{delete, get, post, put};
 use tower_affinity::record::Recorder;
 
 pub(crate) use self::entrance::Entrance;
+pub(crate) use self::side::{ADMIN_CONNECTIONS, serve_side};
 pub use self::token::{AdminToken, TokenError};
 use crate::control::Control;
 

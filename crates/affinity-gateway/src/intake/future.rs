@@ -2,12 +2,13 @@
 
 use std::{
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
 use http::Response;
+use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_affinity::{OwnAnswer, speak_grpc};
 
@@ -30,7 +31,7 @@ pin_project! {
 impl<F, R, E> Future for IntakeFuture<F>
 where
     F: Future<Output = Result<Response<R>, E>>,
-    R: From<Bytes>,
+    R: Body + From<Bytes>,
 {
     type Output = Result<Response<R>, E>;
 
@@ -45,7 +46,10 @@ where
                 // an endpoint's answer that was faster counts
                 let own = answer.extensions().get::<OwnAnswer>().is_some();
                 match verdict.as_ref().and_then(Verdict::get) {
-                    Some(fault) if own => (fault, *grpc),
+                    Some(fault) if own => {
+                        take(answer.into_body(), cx);
+                        (fault, *grpc)
+                    }
                     _ => return Poll::Ready(Ok(answer)),
                 }
             }
@@ -57,4 +61,11 @@ where
         }
         Poll::Ready(Ok(answer))
     }
+}
+
+/// Takes an answer of ours to its end, which is there already: dropped before it, the request would
+/// count as one whose client went away.
+fn take(body: impl Body, cx: &mut Context<'_>) {
+    let mut body = pin!(body);
+    while let Poll::Ready(Some(Ok(_))) = body.as_mut().poll_frame(cx) {}
 }

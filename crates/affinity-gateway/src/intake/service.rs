@@ -54,7 +54,7 @@ impl<S, B, R> Service<Request<B>> for Intake<S>
 where
     S: Service<Request<Bounded<B>>, Response = Response<R>>,
     B: Body,
-    R: From<Bytes>,
+    R: Body + From<Bytes>,
 {
     type Response = Response<R>;
     type Error = S::Error;

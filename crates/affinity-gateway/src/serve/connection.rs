@@ -201,7 +201,7 @@ const PENDING_RESETS: usize = 20;
 /// ends it. h2's default.
 const OWN_RESETS: usize = 1024;
 /// What a client may send of one body before anybody reads it.
-const STREAM_WINDOW: u32 = 256 * 1024;
+const STREAM_WINDOW: u32 = 512 * 1024;
 /// As [`STREAM_WINDOW`], of all bodies of a connection together: this much of them is held at most.
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// The protocol's least.

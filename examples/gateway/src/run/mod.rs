@@ -7,7 +7,8 @@ mod signals;
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use affinity_gateway::{
-    Gateway, StartError, admin::TokenError, config::Settings, control::ControlError, with_causes,
+    Gateway, StartError, admin::TokenError, config::Settings, control::ControlError,
+    raise_file_limit, with_causes,
 };
 use clap::Args;
 use serde_json::json;
@@ -49,6 +50,7 @@ impl Run {
     fn perform(self) -> Result<(), Failure> {
         let settings = Settings::load(&self.config)?;
         log::start(self.log, std::env::var("RUST_LOG").ok().as_deref())?;
+        raise_file_limit();
         let runtime = tokio::runtime::Runtime::new()?;
         let ended = runtime.block_on(self.serve(settings));
         // what a second signal left running does not hold the end up
