@@ -27,8 +27,6 @@ async fn f11_sessions_wait_for_a_group_that_comes_back() {
         stage.pods[at].kill().await;
     }
     stage.until_ready(NEW, 0).await;
-    // until the checks have found out too, ejected pods are tried again: 502
-    sleep(Duration::from_secs(1)).await;
     let known = Instant::now();
     // within the grace in both forms
     sleep(Duration::from_secs(4)).await;

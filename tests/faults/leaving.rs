@@ -60,10 +60,13 @@ async fn f03_pods_that_leave_before_the_list_says_so_fail_nobody() {
     let mut stage = Stage::new(Between::Nothing).await;
     let load = stage.sessions().await;
     let running = load.open(stage.scale.rate, &mixed());
-    let leaving = stage
-        .new_group()
-        .take(if stage.scale.sessions > 100 { 3 } else { 1 });
-    for at in leaving {
+    // in the full form the group is restarted again and again, while 200,000 requests come
+    let (restarts, least) = if stage.scale.sessions > 100 {
+        (40, 200_000)
+    } else {
+        (1, 200)
+    };
+    for at in stage.new_group().cycle().take(restarts) {
         sleep(Duration::from_millis(300)).await;
         stage.pods[at].signal("TERM").await;
         // the list is late
@@ -87,6 +90,11 @@ async fn f03_pods_that_leave_before_the_list_says_so_fail_nobody() {
     let shots = running.stop().await;
 
     let joined = stage.join("F03", &shots);
+    assert!(
+        joined.requests >= least,
+        "only {} requests",
+        joined.requests
+    );
     assert_eq!(
         shots.faults(),
         Default::default(),

@@ -65,7 +65,8 @@ struct GroupPreview {
     live_sessions: u64,
     in_flight: usize,
     max_in_flight: Option<usize>,
-    /// How many more requests it may have in flight; `null` if that is unknown.
+    /// How many more requests it takes of sessions that come to it, so without what is kept for its
+    /// own; `null` if that is unknown.
     free: Option<usize>,
     /// The latest expiry of a pin to the group.
     last_expiry: Option<u64>,
@@ -143,7 +144,7 @@ fn group(options: &AdminOptions, name: &GroupName, preview: &Preview) -> GroupPr
         live_sessions: before.map_or(0, |group| live_sessions(options, group.id())),
         in_flight,
         max_in_flight,
-        free: max_in_flight.map(|limit| limit.saturating_sub(in_flight)),
+        free: control.groups().room(name),
         last_expiry: secs(left.as_ref().and_then(|left| left.last_expiry)),
         drained_by: secs(by),
         leaving: leaving.map(LeavingView::of),

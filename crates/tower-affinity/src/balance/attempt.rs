@@ -1,8 +1,10 @@
 //! One attempt at an endpoint, and how it ended.
 
 use std::error::Error as StdError;
+use std::net::SocketAddr;
 
 use http::{Response, StatusCode};
+use tower_affinity_core::GroupName;
 
 use super::body::BalanceBody;
 use super::error::{Error, Unserved};
@@ -34,6 +36,15 @@ pub(super) struct Failure {
     pub(super) harm: Harm,
     /// It still has its place at the endpoint.
     pub(super) attempt: Attempt,
+}
+
+impl Failure {
+    /// The error to answer where there is no further attempt.
+    pub(super) fn answer(self) -> Error {
+        let Attempt { lease, groups, .. } = &self.attempt;
+        let tried = [lease.endpoint().address()];
+        self.harm.answer(self.error, groups, lease.group(), &tried)
+    }
 }
 
 /// What an attempt that failed may have done.
@@ -123,6 +134,22 @@ impl Attempt {
 }
 
 impl Harm {
+    /// The error to answer after all of `tried` were asked. If the last of them was not reached and
+    /// nobody else is left to ask, no endpoint of the group is ready, whatever the checks know.
+    pub(super) fn answer(
+        self,
+        error: Error,
+        groups: &Groups,
+        group: &GroupName,
+        tried: &[SocketAddr],
+    ) -> Error {
+        if self != Self::Unreached || groups.has_others(group, tried) {
+            return error;
+        }
+        tracing::debug!(%group, "no endpoint can be reached");
+        Unserved::NoReadyEndpoint(group.clone()).into()
+    }
+
     /// What the leaf says by its error. Of what it does not name, nothing is known.
     fn of(error: &BoxError) -> Self {
         let mut cause: Option<&(dyn StdError + 'static)> = Some(&**error);

@@ -24,7 +24,7 @@ pub enum Unserved {
     /// The request did not go through an [`AssignLayer`](crate::AssignLayer).
     #[error("nothing has decided which group serves the request")]
     NoDecision,
-    /// The group has no ready endpoint here.
+    /// The group has no ready endpoint here, or none that can be reached. Nothing was sent to one.
     #[error("no endpoint of group {0} is ready")]
     NoReadyEndpoint(GroupName),
     /// The group has as many requests in flight as it may.

@@ -138,7 +138,7 @@ where
                 StateReplace::Done => panic!("polled after it was ready"),
             };
             let Some((plan, connect)) = this.again.as_mut() else {
-                return Poll::Ready(Err(failure.error));
+                return Poll::Ready(Err(failure.answer()));
             };
             match plan.next(failure) {
                 Ok((attempt, request)) => {

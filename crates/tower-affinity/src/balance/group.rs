@@ -132,20 +132,21 @@ impl Load {
     /// only what is kept for those that do is left.
     pub(super) fn enter(&self, pinned: bool) -> bool {
         let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let limit = self.limit.load(Ordering::Relaxed);
-        let kept = match limit {
-            NO_LIMIT => 0,
-            _ if pinned => 0,
-            _ => {
-                let percent = usize::from(self.reserve.load(Ordering::Relaxed));
-                limit / 100 * percent + limit % 100 * percent / 100
-            }
-        };
-        let has_room = before < limit - kept;
+        let has_room = before < self.most(pinned);
         if !has_room {
             self.leave();
         }
         has_room
+    }
+
+    /// How many requests there may be when one more comes that obeys a pin, or none.
+    pub(super) fn most(&self, pinned: bool) -> usize {
+        let limit = self.limit.load(Ordering::Relaxed);
+        if pinned || limit == NO_LIMIT {
+            return limit;
+        }
+        let percent = usize::from(self.reserve.load(Ordering::Relaxed));
+        limit - (limit / 100 * percent + limit % 100 * percent / 100)
     }
 
     pub(super) fn leave(&self) {

@@ -179,6 +179,16 @@ impl Groups {
         self.0.table.load().get(group)?.load.limit()
     }
 
+    /// How many more requests `group` would take of those that obey no pin, such as those of sessions
+    /// that move to it: what is kept for the others is left out. `None` for any number.
+    #[must_use]
+    pub fn room(&self, group: &GroupName) -> Option<usize> {
+        let table = self.0.table.load();
+        let load = &table.get(group)?.load;
+        load.limit()?;
+        Some(load.most(false).saturating_sub(load.in_flight()))
+    }
+
     /// Answers and tunnels that are open under `id`: each was waited for at least once.
     #[must_use]
     pub fn open_streams(&self, id: &GroupId) -> Vec<OpenStream> {
@@ -269,6 +279,19 @@ impl Groups {
             }
         }
         lease.probed();
+    }
+
+    /// Whether `group` has an endpoint besides `tried` that would be asked and is not ejected.
+    pub(super) fn has_others(&self, group: &GroupName, tried: &[SocketAddr]) -> bool {
+        let table = self.0.table.load();
+        table.get(group).is_some_and(|group| {
+            let panics = panics(&group.endpoints, || are_checks_doubtful(&table));
+            group.endpoints.iter().any(|endpoint| {
+                (endpoint.is_ready() || panics && endpoint.is_usable())
+                    && !endpoint.ejection().is_on()
+                    && !tried.contains(&endpoint.address())
+            })
+        })
     }
 
     fn eject(&self, lease: &Lease, reason: EjectionReason, balancing: &Balancing) {

@@ -47,7 +47,9 @@
 //!
 //! What else a leaf fails with is answered at once, and what an endpoint answers is passed on,
 //! errors too. Before each attempt the newest rollout is asked whether the group was aborted
-//! ([`GroupBalance::rollouts`]). The error of the last attempt is answered. A further attempt
+//! ([`GroupBalance::rollouts`]). The error of the last attempt is answered; but if that reached
+//! nobody, and every endpoint of the group was tried, is ejected or fails its checks, the group has
+//! no ready endpoint ([`Unserved::NoReadyEndpoint`]). A further attempt
 //! carries [`Again`] among its extensions, so that a leaf can keep to the time that is left.
 //!
 //! A leaf gets the body as a [`ReplayBody`]. One that is not empty costs an allocation and is kept

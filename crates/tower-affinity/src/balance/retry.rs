@@ -113,7 +113,11 @@ impl<B: Body<Data = Bytes>> Plan<B> {
                 let reason = outcome.as_str();
                 tracing::debug!(%group, %address, attempts, reason, "request is not sent again");
                 recorder.retry(&group, outcome);
-                Err(error)
+                Err(match outcome {
+                    // a part of its body was taken, whatever the leaf says
+                    RetryOutcome::NotReplayable => error,
+                    _ => harm.answer(error, &groups, &group, &self.tried),
+                })
             }
         }
     }

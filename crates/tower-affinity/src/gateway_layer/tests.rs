@@ -13,8 +13,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
 use tower::{Layer, Service, ServiceExt, service_fn};
-use tower_affinity_core::Rollout;
-use tower_affinity_testing::{name, rollout};
+use tower_affinity_core::{NewGroup, Revision, Rollout, Timestamp};
+use tower_affinity_testing::{START, active, name, rollout};
 
 use super::{GatewayLayer, GatewayService};
 use crate::balance::{Endpoint, GroupBalance, ReplayBody};
@@ -239,6 +239,41 @@ async fn a_group_that_is_down_is_waited_for_and_no_other_serves_its_sessions() {
     assert_eq!(response.headers()["retry-after"], "1");
     let problem: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
     assert_eq!(problem["type"], "no-ready-endpoint");
+}
+
+#[tokio::test]
+async fn a_move_that_finds_no_room_is_refused_and_writes_no_pin() {
+    let site = Site::new(rollout(1, &[("a", 1), ("b", 0)]));
+    let pinned = pin(&site.send(get(None), says(200, &[])).await);
+    let groups = [
+        active("b", 1).stable(),
+        NewGroup::aborted(name("a"), name("b")),
+    ];
+    let aborted = Rollout::new(Revision(2), Timestamp::from_secs(START), groups).unwrap();
+    let changed = site.rollouts.update(|_| Ok::<_, Infallible>(aborted));
+    changed.unwrap();
+    site.groups.limit(&name("b"), Some(4));
+    site.groups.reserve(&name("b"), 100);
+    let refused = site.send(get(Some(&pinned)), says(200, &[])).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let problem: serde_json::Value = serde_json::from_slice(refused.body()).unwrap();
+    assert_eq!(problem["type"], "capacity");
+    let after = refused.headers()["retry-after"].to_str().unwrap();
+    assert!(["1", "2", "3"].contains(&after), "{after}");
+    for carrier in ["affinity-pin", "set-cookie"] {
+        assert!(!refused.headers().contains_key(carrier), "a pin was set");
+    }
+    assert_eq!(
+        site.got("affinity-group").as_deref(),
+        Some("a"),
+        "b was asked"
+    );
+    site.groups.reserve(&name("b"), 0);
+    let moved = site.send(get(Some(&pinned)), says(200, &[])).await;
+    assert_eq!(moved.status(), StatusCode::OK);
+    assert_ne!(pin(&moved), pinned);
+    let decision = site.got("affinity-decision");
+    assert_eq!(decision.as_deref(), Some("moved; cause=aborted"));
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ async fn without_an_endpoint_the_answer_says_so() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_gone_is_answered_and_not_an_error() {
+async fn a_group_whose_only_endpoint_is_gone_is_answered_and_not_an_error() {
     let groups = Groups::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -73,6 +73,6 @@ async fn an_endpoint_that_is_gone_is_answered_and_not_an_error() {
     let app = app(layer(&groups), groups);
     let request = Jar::default().request().body(Body::empty()).unwrap();
     let (status, body) = send(&app, request, &mut Jar::default()).await;
-    assert_eq!(status, StatusCode::BAD_GATEWAY);
-    assert!(body.contains("upstream-error"), "{body}");
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(body.contains("no-ready-endpoint"), "{body}");
 }

@@ -2,10 +2,7 @@
 
 use super::forge::{ours, pin};
 use crate::fixtures::{at, codec, endpoint, id, lifetimes};
-use crate::{
-    EndpointCode, EndpointRef, GroupRef, LastMove, MAX_TOKEN, MoveCause, PinCodec, Revision,
-    SessionPin, ToldCause,
-};
+use crate::{GroupRef, LastMove, MAX_TOKEN, MoveCause, PinCodec, Revision, SessionPin, ToldCause};
 
 fn longest_names() -> PinCodec {
     codec(&"s".repeat(32), &[(&"k".repeat(16), 1)])

@@ -116,7 +116,9 @@ fn requests_that_obey_no_pin_are_refused_first() {
     };
     groups.limit(&name("a"), Some(10));
     groups.reserve(&name("a"), 25);
+    assert_eq!(groups.room(&name("a")), Some(8), "a quarter of 10 is kept");
     let mut leases: Vec<_> = (0..8).map(|_| new().unwrap()).collect();
+    assert_eq!(groups.room(&name("a")), Some(0));
     assert_eq!(
         new().unwrap_err(),
         Unserved::Capacity(name("a")),
@@ -124,7 +126,9 @@ fn requests_that_obey_no_pin_are_refused_first() {
     );
     leases.extend((0..2).map(|_| acquire(&groups, "a").unwrap()));
     assert!(acquire(&groups, "a").is_err(), "the limit is one for all");
+    assert_eq!(groups.room(&name("a")), Some(0), "it is more than full");
     groups.limit(&name("a"), None);
+    assert_eq!(groups.room(&name("a")), None);
     assert!(new().is_ok(), "of no limit nothing can be kept");
 }
 

@@ -296,6 +296,44 @@ async fn the_only_endpoint_is_tried_again_where_that_can_help() {
     }
 }
 
+#[tokio::test]
+async fn a_group_of_which_nobody_can_be_reached_has_no_ready_endpoint() {
+    let unready = |answer: Result<StatusCode, Error>| match answer {
+        Err(Error::Unserved(Unserved::NoReadyEndpoint(group))) => group == name("a"),
+        _ => false,
+    };
+    let mut stage = Stage::new(&[Act::Fails(Connect, 0); 9]);
+    stage
+        .groups
+        .update(&name("a"), [address(0), address(1), address(2)]);
+    let answer = stage.send(request(Method::POST, "body")).await;
+    assert!(unready(answer), "all three were tried");
+    assert_eq!(stage.seen().len(), 3);
+    stage.retries = Retries::none();
+    let answer = stage.send(request(Method::POST, "body")).await;
+    assert!(unready(answer), "the other two are ejected");
+    assert_eq!(stage.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn who_is_left_to_be_asked_keeps_a_group_from_being_called_unready() {
+    let mut stage = Stage::new(&[Act::Fails(Connect, 0); 4]);
+    let answer = stage.send(request(Method::GET, "")).await;
+    assert_eq!(fault(answer), Connect, "the fourth was not asked");
+    assert_eq!(stage.seen().len(), 3);
+    let alone = |act| {
+        let stage = Stage::new(&[act; 3]);
+        stage.groups.update(&name("a"), [address(0)]);
+        stage
+    };
+    stage = alone(Act::Fails(Connect, 1));
+    let answer = stage.send(request(Method::POST, "body")).await;
+    assert_eq!(fault(answer), Connect, "a byte of the body was taken");
+    stage = alone(BROKEN);
+    let answer = stage.send(request(Method::GET, "")).await;
+    assert_eq!(fault(answer), Closed, "somebody was reached");
+}
+
 fn acts() -> impl Strategy<Value = Act> {
     let faults = prop::sample::select(vec![
         Connect,
