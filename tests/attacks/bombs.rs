@@ -14,6 +14,10 @@ use super::support::{Site, Talk, get, h2, talk};
 /// as promised, for the other tests beside this one.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
+/// What is promised: the fastest of [`TRIES`] keeps it, whatever else the machine does.
+const PROMISED: Duration = Duration::from_millis(50);
+const TRIES: usize = 10;
+
 #[tokio::test]
 async fn sec_26_a_cookie_bomb_is_431_at_once_and_ends_only_its_connection() {
     let site = Site::start().await;
@@ -29,14 +33,14 @@ async fn sec_26_a_cookie_bomb_is_431_at_once_and_ends_only_its_connection() {
         ("2,000 tiny lines", tiny.collect()),
         ("no end", format!("cookie: {}", "x".repeat(70 * 1024))),
     ] {
-        let before = Instant::now();
-        let reply = talk(site.address(), get(&fields)).await;
-        assert_eq!(reply.status(), 431, "{what}: {}", reply.text());
-        assert!(
-            before.elapsed() < AT_ONCE * 2,
-            "{what}: answered after {:?}",
-            before.elapsed()
-        );
+        let mut fastest = Duration::MAX;
+        for _ in 0..TRIES {
+            let before = Instant::now();
+            let reply = talk(site.address(), get(&fields)).await;
+            assert_eq!(reply.status(), 431, "{what}: {}", reply.text());
+            fastest = fastest.min(before.elapsed());
+        }
+        assert!(fastest < PROMISED, "{what}: answered after {fastest:?}");
     }
     assert!(site.a.take().is_empty(), "a bomb reached an endpoint");
     let samples = site.admin().samples().await;
@@ -44,9 +48,10 @@ async fn sec_26_a_cookie_bomb_is_431_at_once_and_ends_only_its_connection() {
         "affinity_connections_ended_total",
         &[("cause", "too_large")],
     );
-    assert_eq!(ended, 4.0, "not every end was counted");
+    let bombs = (4 * TRIES) as f64;
+    assert_eq!(ended, bombs, "not every end was counted");
     let early = [("decision", "refused"), ("cause", "early")];
-    assert_eq!(samples.sum("affinity_requests_total", &early), 4.0);
+    assert_eq!(samples.sum("affinity_requests_total", &early), bombs);
 }
 
 #[tokio::test]
@@ -99,7 +104,7 @@ async fn sec_27_crumbs_of_http_2_are_limited_together() {
         assert_eq!(answer.status(), 200);
         assert_eq!(site.b.take().len(), 1, "not found behind {before} crumbs");
     }
-    // 10,000 crumbs are more fields than a client of this kind can build
+    // 10,000 crumbs are more fields than a client of this kind can build: see `tables`
     let bomb = ask(2_000, 0).await;
     let status = bomb.as_ref().map(|answer| answer.status().as_u16());
     assert!(

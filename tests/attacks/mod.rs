@@ -18,11 +18,13 @@ mod headers;
 
 // Connections.
 mod bombs;
+mod collisions;
 mod floods;
 mod frames;
 mod framing;
 mod fuzz;
 mod slow;
+mod tables;
 
 // The operator's side.
 mod admin;
