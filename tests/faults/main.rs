@@ -29,4 +29,5 @@ mod discovery;
 mod identity;
 
 // Clients that take more than their share.
+mod bombs;
 mod exhaustion;
