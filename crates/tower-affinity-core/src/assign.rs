@@ -98,8 +98,21 @@ pub fn endpoint_rank(key: DrawKey, endpoint: &EndpointId) -> impl Ord + use<> {
     hasher.finish()
 }
 
+/// Where a session's key falls for an endpoint that takes its share of sessions only, at least 0
+/// and below 1: evenly spread, and independent of [`endpoint_rank`].
+#[must_use]
+pub fn endpoint_draw(key: DrawKey, endpoint: &EndpointId) -> f32 {
+    let mut hasher = SipHasher24::new_with_key(SHARE_SALT);
+    hasher.write(&key.0.to_be_bytes());
+    hasher.write(endpoint.as_str().as_bytes());
+    // as many bits as the number has, so that it is never rounded up to 1
+    let bits = (hasher.finish() >> 40) as f32;
+    bits / (1_u32 << 24) as f32
+}
+
 /// No service's name is in it: what is told apart are a session's choices, not those of services.
 const ENDPOINT_SALT: &[u8; 16] = b"endpoint-choice/";
+const SHARE_SALT: &[u8; 16] = b"endpoint-shares/";
 
 fn salt(label: &str, service: &ServiceName) -> [u8; 16] {
     let mut hash = Sha256::new();

@@ -24,7 +24,7 @@ mod settle;
 mod time;
 mod token;
 
-pub use assign::{DrawKey, DrawSalt, draw, endpoint_rank};
+pub use assign::{DrawKey, DrawSalt, draw, endpoint_draw, endpoint_rank};
 pub use clock::Clock;
 pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,

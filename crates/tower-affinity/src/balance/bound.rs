@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tower_affinity_core::{DrawKey, EndpointId, Timestamp, endpoint_rank};
+use tower_affinity_core::{DrawKey, EndpointId, Timestamp, endpoint_draw, endpoint_rank};
 
+use super::balancing::Balancing;
 use super::endpoint::Endpoint;
 use super::pick::Picked;
 
@@ -29,14 +30,16 @@ pub(super) fn keeps(endpoints: &[Arc<Endpoint>], endpoint: &Endpoint, panics: bo
 /// The endpoint that the session's pin names; else the one that is the first for its key among
 /// those that any request could use. `None` if that is for every request alike.
 ///
-/// A named endpoint is taken however busy it is: what it has of the session no other one has.
+/// A named endpoint is taken however busy it is: what it has of the session no other one has. One
+/// that starts is the first for as many keys as its share says: those that it has stay while its
+/// share grows.
 pub(super) fn choose<'a>(
     endpoints: &'a [Arc<Endpoint>],
     bound: &Bound<'_>,
     avoid: &[SocketAddr],
-    limit: usize,
+    balancing: &Balancing,
     panics: bool,
-    now: impl FnOnce() -> Timestamp,
+    now: impl Fn() -> Timestamp,
 ) -> Option<Picked<'a>> {
     let fresh = |endpoint: &Endpoint| !avoid.contains(&endpoint.address());
     let named = endpoints.iter().find(|e| Some(e.id()) == bound.named);
@@ -46,10 +49,16 @@ pub(super) fn choose<'a>(
             probes: false,
         });
     }
+    let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
     let may = |e: &Endpoint| e.takes_any(panics) && fresh(e) && e.in_flight() < limit;
+    let has_share = |e: &Endpoint| {
+        let share = || e.share(balancing.slow_start, now());
+        !e.is_starting() || endpoint_draw(bound.key, e.id()) < share()
+    };
+    // of those without a share in it the first too, before none
     let first = |may: &dyn Fn(&Endpoint) -> bool| {
         let able = endpoints.iter().filter(|e| may(e));
-        able.max_by_key(|e| endpoint_rank(bound.key, e.id()))
+        able.max_by_key(|e| (has_share(e), endpoint_rank(bound.key, e.id())))
     };
     let endpoint = first(&may)?;
     if !is_out(endpoint) {

@@ -48,10 +48,12 @@ pub enum EndpointState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
-    /// Discovery or an operator.
+    /// Discovery.
     Control,
     /// Health checks.
     Health,
+    /// An operator: [`Groups::drain`](super::Groups::drain).
+    Operator,
 }
 
 impl Endpoint {
@@ -119,7 +121,13 @@ impl Endpoint {
 
     /// Whether it could be tried if nothing were known of its health.
     pub(super) fn is_usable(&self) -> bool {
-        self.reported(Source::Control) <= EndpointState::Starting
+        self.meant() <= EndpointState::Starting
+    }
+
+    /// What it is meant for, whatever its health is.
+    fn meant(&self) -> EndpointState {
+        let [found, wanted] = [Source::Control, Source::Operator].map(|by| self.reported(by));
+        found.max(wanted)
     }
 
     /// Whether any request may use it, with its health ignored in a panic.
@@ -133,7 +141,7 @@ impl Endpoint {
     /// Whether nobody reports that the sessions bound to it have to leave.
     pub(super) fn takes_bound(&self, panics: bool) -> bool {
         let report = match panics {
-            true => self.reported(Source::Control),
+            true => self.meant(),
             false => self.worst_report(),
         };
         report <= EndpointState::Draining
@@ -227,5 +235,5 @@ impl EndpointState {
 }
 
 impl Source {
-    const COUNT: usize = 2;
+    const COUNT: usize = 3;
 }

@@ -1,13 +1,16 @@
 //! One group as the balancer sees it: a list of endpoints, and what outlives every list.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
+use arc_swap::ArcSwap;
 use tower_affinity_core::{EndpointId, Timestamp};
 
 use super::budget::Budget;
 use super::ejection::EjectionReason;
-use super::endpoint::{Endpoint, EndpointState};
+use super::endpoint::{Endpoint, EndpointState, Source};
 use super::open::Open;
 
 /// One state of a group's list.
@@ -32,6 +35,8 @@ pub(super) struct Load {
     /// Since when no endpoint is ready, in milliseconds; `READY` while one is.
     idle_since: AtomicU64,
     judged: AtomicBool,
+    /// Those that an operator drains, in the present list or not.
+    drains: ArcSwap<BTreeSet<SocketAddr>>,
     /// By reason.
     ejections: [AtomicU64; EjectionReason::ALL.len()],
 }
@@ -79,6 +84,7 @@ impl Load {
             reserve: AtomicU8::new(0),
             idle_since: AtomicU64::new(now.as_millis()),
             judged: AtomicBool::new(true),
+            drains: ArcSwap::default(),
             ejections: Default::default(),
         }
     }
@@ -103,6 +109,19 @@ impl Load {
 
     pub(super) fn set_judged(&self, judged: bool) {
         self.judged.store(judged, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_drains(&self, drains: BTreeSet<SocketAddr>) {
+        self.drains.store(Arc::new(drains));
+    }
+
+    /// Notes whether an operator drains `endpoint`.
+    pub(super) fn mark(&self, endpoint: &Endpoint) {
+        let state = match self.drains.load().contains(&endpoint.address()) {
+            true => EndpointState::Draining,
+            false => EndpointState::Ready,
+        };
+        endpoint.report(Source::Operator, state);
     }
 
     pub(super) fn ejections(&self, reason: EjectionReason) -> Option<&AtomicU64> {

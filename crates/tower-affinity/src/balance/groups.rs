@@ -1,6 +1,6 @@
 //! [`Groups`]: the endpoints of all groups, fed by sources and read by the leaf.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -119,6 +119,21 @@ impl Groups {
         self.load(group, |load| load.set_reserve(percent));
     }
 
+    /// Drains those endpoints of `group`, and none of its others, for an operator: see
+    /// [`EndpointState::Draining`]. It outlives every list, and may come before the first: an
+    /// address that leaves its list and comes back is drained still.
+    pub fn drain(&self, group: &GroupName, endpoints: impl IntoIterator<Item = SocketAddr>) {
+        let drains: BTreeSet<SocketAddr> = endpoints.into_iter().collect();
+        self.load(group, |load| load.set_drains(drains));
+        let _change = self.change();
+        if let Some(group) = self.0.table.load().get(group) {
+            for endpoint in &group.endpoints {
+                self.noting(group, endpoint, || group.load.mark(endpoint));
+            }
+            group.refresh(self.0.clock.now());
+        }
+    }
+
     /// Notes what `source` says about an endpoint. What is said about one that has left its group's
     /// list in the meantime is of no use.
     pub fn report(
@@ -132,13 +147,18 @@ impl Groups {
         if let Some(group) = self.0.table.load().get(group) {
             let mut endpoints = group.endpoints.iter();
             if let Some(endpoint) = endpoints.find(|endpoint| endpoint.address() == address) {
-                let was_ready = endpoint.is_ready();
-                endpoint.report(source, state);
-                if !was_ready && endpoint.is_ready() {
-                    self.start(group, endpoint);
-                }
+                self.noting(group, endpoint, || endpoint.report(source, state));
             }
             group.refresh(self.0.clock.now());
+        }
+    }
+
+    /// An endpoint that becomes ready by what is noted begins slowly.
+    fn noting(&self, group: &Group, endpoint: &Endpoint, note: impl FnOnce()) {
+        let was_ready = endpoint.is_ready();
+        note();
+        if !was_ready && endpoint.is_ready() {
+            self.start(group, endpoint);
         }
     }
 
@@ -342,7 +362,7 @@ impl Groups {
         let (endpoints, avoid) = (&group.endpoints, wanted.avoid);
         let chosen = wanted.bound.and_then(|bound| {
             let panics = panics(endpoints, doubtful);
-            choose(endpoints, &bound, avoid, limit, panics, now)
+            choose(endpoints, &bound, avoid, &balancing, panics, now)
         });
         let picked = chosen.map_or_else(|| pick(endpoints, avoid, &balancing, doubtful, now), Ok);
         let picked = picked.map_err(|missing| match missing {
@@ -358,8 +378,9 @@ impl Groups {
         })
     }
 
-    fn comes(&self, address: SocketAddr) -> Endpoint {
+    fn comes(&self, address: SocketAddr, load: &Load) -> Endpoint {
         let endpoint = Endpoint::new(address);
+        load.mark(&endpoint);
         if self.0.checked.load(Ordering::Relaxed) {
             endpoint.report(Source::Health, EndpointState::Starting);
         }
@@ -393,19 +414,20 @@ impl Groups {
         let mut table = Table::clone(&self.0.table.load());
         let now = self.0.clock.now();
         let old = table.get(name);
+        let load = old.map_or_else(|| Arc::new(Load::new(now)), |old| Arc::clone(&old.load));
         let mut seen = HashSet::new();
         let endpoints = addresses
             .into_iter()
             .filter(|address| seen.insert(*address));
         let endpoints = endpoints.map(|address| {
             old.and_then(|old| old.endpoints.iter().find(|e| e.address() == address))
-                .map_or_else(|| Arc::new(self.comes(address)), Arc::clone)
+                .map_or_else(|| Arc::new(self.comes(address, &load)), Arc::clone)
         });
         let endpoints: Vec<Arc<Endpoint>> = endpoints.collect();
         let group = Group {
             ids: endpoints.iter().map(|e| e.id().clone()).collect(),
             endpoints,
-            load: old.map_or_else(|| Arc::new(Load::new(now)), |old| Arc::clone(&old.load)),
+            load,
         };
         group.refresh(now);
         if let Some(old) = old {

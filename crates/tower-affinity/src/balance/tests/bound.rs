@@ -147,6 +147,49 @@ fn an_ejected_endpoint_loses_its_sessions_while_there_are_others_and_a_new_one_t
 }
 
 #[test]
+fn the_share_of_sessions_that_an_endpoint_is_the_first_for_grows_evenly_and_is_kept() {
+    let slow_start = std::time::Duration::from_secs(10);
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    groups.balance(Balancing {
+        slow_start,
+        ..Balancing::default()
+    });
+    groups.update(&name("a"), [address(0), address(1)]);
+    groups.update(&name("a"), [address(0), address(1), address(2)]);
+    let sessions = 3000;
+    let chosen = || -> BTreeSet<u128> {
+        let all = 0..sessions;
+        all.filter(|n| goes(&groups, *n, None) == 2).collect()
+    };
+    let mut before = BTreeSet::new();
+    // a third of them once it has its whole share
+    for (quarter, share) in [(0, 10), (1, 250), (2, 500), (3, 750), (4, 1000)] {
+        let now = chosen();
+        let off = now.len().abs_diff(share);
+        assert!(off < 90, "{} at quarter {quarter}", now.len());
+        assert!(now.is_superset(&before), "a session left it for its start");
+        before = now;
+        clock.advance(slow_start / 4);
+    }
+}
+
+#[test]
+fn where_all_endpoints_start_none_is_left_out() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    groups.balance(Balancing {
+        slow_start: std::time::Duration::from_secs(10),
+        ..Balancing::default()
+    });
+    groups.update(&name("a"), [address(0), address(1), address(2)]);
+    groups.update(&name("a"), [address(0), address(3), address(4)]);
+    draining(&groups, "a", 0);
+    let used: BTreeSet<_> = (0..100).map(|n| goes(&groups, n, None)).collect();
+    assert_eq!(used, BTreeSet::from([3, 4]));
+}
+
+#[test]
 fn the_list_of_endpoints_is_the_same_until_it_changes() {
     let groups = groups(&[("a", 2)]);
     let list = |groups: &Groups| groups.endpoints(&name("a")).len();

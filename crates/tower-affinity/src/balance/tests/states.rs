@@ -8,7 +8,9 @@ use tower_affinity_core::{Readiness, Ready, Timestamp};
 use tower_affinity_testing::{HandClock, START, name};
 
 use super::super::outcome::Outcome;
-use super::super::{Balancing, Choice, EjectionReason, EndpointState, Groups, Lease, Unserved};
+use super::super::{
+    Balancing, Choice, EjectionReason, EndpointState, Groups, Lease, Source, Unserved,
+};
 use super::{acquire, address, draining, healthy, unhealthy};
 
 const BAD: Outcome = Outcome::Answered(StatusCode::BAD_GATEWAY);
@@ -182,6 +184,75 @@ fn ejections_and_drain_marks_outlive_lists_and_settings() {
     assert_eq!(state(&groups, 1), EndpointState::Draining);
     assert_eq!(groups.ejections(&name("a"), EjectionReason::Connect), 1);
     assert_eq!(shares(&groups, 100), [(3, 100)].into());
+}
+
+#[test]
+fn what_an_operator_drains_is_drained_in_every_list_until_that_is_taken_back() {
+    let (_, groups) = group(2, Balancing::default());
+    groups.drain(&name("a"), [address(1), address(2)]);
+    assert_eq!(state(&groups, 0), EndpointState::Ready);
+    assert_eq!(state(&groups, 1), EndpointState::Draining);
+    groups.report(
+        &name("a"),
+        address(1),
+        Source::Control,
+        EndpointState::Ready,
+    );
+    assert_eq!(
+        state(&groups, 1),
+        EndpointState::Draining,
+        "discovery took it back"
+    );
+    groups.update(&name("a"), [address(0)]);
+    groups.update(&name("a"), [address(0), address(1), address(2)]);
+    for drained in [1, 2] {
+        let state = state(&groups, drained);
+        assert_eq!(
+            state,
+            EndpointState::Draining,
+            "{drained} came back undrained"
+        );
+    }
+    for _ in 0..50 {
+        let lease = acquire(&groups, "a").unwrap();
+        assert_eq!(lease.endpoint().address(), address(0));
+    }
+    groups.drain(&name("a"), [address(2)]);
+    assert_eq!(state(&groups, 1), EndpointState::Ready);
+    assert_eq!(state(&groups, 2), EndpointState::Draining);
+}
+
+#[test]
+fn a_drain_comes_before_the_first_list_and_empties_a_group_that_is_drained_wholly() {
+    let groups = Groups::default();
+    groups.drain(&name("a"), [address(0)]);
+    groups.update(&name("a"), [address(0)]);
+    let none = acquire(&groups, "a").unwrap_err();
+    assert_eq!(none, Unserved::NoReadyEndpoint(name("a")));
+    assert_ne!(Readiness::of(&groups, &name("a")), Ready::Yes);
+    groups.drain(&name("a"), []);
+    assert_eq!(Readiness::of(&groups, &name("a")), Ready::Yes);
+}
+
+#[test]
+fn what_is_not_drained_any_more_begins_slowly() {
+    let (_, groups) = group(
+        2,
+        Balancing {
+            slow_start: Duration::from_secs(10),
+            ..Balancing::default()
+        },
+    );
+    groups.drain(&name("a"), [address(1)]);
+    groups.drain(&name("a"), [address(1)]);
+    assert_eq!(state(&groups, 1), EndpointState::Draining);
+    groups.drain(&name("a"), []);
+    assert_eq!(state(&groups, 1), EndpointState::Starting);
+    assert_eq!(
+        state(&groups, 0),
+        EndpointState::Ready,
+        "the other one never drained"
+    );
 }
 
 #[test]
