@@ -126,6 +126,7 @@ enum Inspected {
         session: String,
         group: String,
         group_state: String,
+        endpoint: Option<String>,
         started: u64,
         issued: u64,
         expires: u64,
@@ -154,6 +155,7 @@ fn told(inspected: &Inspected) -> String {
             session,
             group,
             group_state,
+            endpoint,
             started,
             issued,
             expires,
@@ -174,6 +176,9 @@ fn told(inspected: &Inspected) -> String {
                 ),
                 ("moves", moves.to_string()),
             ];
+            if let Some(endpoint) = endpoint {
+                lines.insert(2, ("endpoint", endpoint.clone()));
+            }
             if let Some(Moved { group, at, cause }) = moved_from {
                 lines.push((
                     "moved",
@@ -217,6 +222,21 @@ revision  42 (assigned under 41)
 moves     1
 moved     from 9f1c2ab at 1970-01-01T00:00:30Z (aborted)
 key       2026-11"
+        );
+    }
+
+    #[test]
+    fn a_pin_that_is_bound_to_an_endpoint_is_told_with_it() {
+        let answer = json!({
+            "valid": true, "key": "2026-11", "session": "s1", "group": "c3d4e5f",
+            "group_state": "active", "endpoint": "10.0.0.7:8080", "started": 0, "issued": 60,
+            "expires": 1860, "revision": 42, "assigned_revision": 41, "moves": 0,
+        });
+        let told = told(&serde_json::from_value(answer).unwrap());
+        let lines: Vec<_> = told.lines().skip(1).take(2).collect();
+        assert_eq!(
+            lines,
+            ["group     c3d4e5f (active)", "endpoint  10.0.0.7:8080"]
         );
     }
 

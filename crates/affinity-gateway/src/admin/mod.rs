@@ -3,6 +3,7 @@
 //! It has a listener of its own. `guard` lets in who may, `views` shows, `verbs` changes; errors
 //! are problem details (RFC 9457) like everywhere else.
 
+mod endpoint;
 mod endpoints;
 mod entrance;
 mod facts;
@@ -69,6 +70,10 @@ pub fn router(options: AdminOptions) -> Router {
         .route("/v1/groups/{group}", get(views::group))
         .route("/v1/groups/{group}/drained", get(views::drained))
         .route("/v1/groups/{group}/{verb}", post(verbs::group))
+        .route(
+            "/v1/groups/{group}/endpoints/{address}/{verb}",
+            post(endpoint::mark),
+        )
         .route("/v1/facts", get(facts::all))
         .route("/v1/facts/{group}", delete(facts::forget))
         .route("/v1/replicas", get(replicas::all))

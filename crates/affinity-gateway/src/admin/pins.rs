@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use serde::{Deserialize, Serialize};
-use tower_affinity::core::{Cause, GroupRef, Lifetimes, Status};
+use tower_affinity::core::{Cause, EndpointId, GroupRef, Lifetimes, Readiness, Status};
 
 use super::AdminOptions;
 use super::problem::Problem;
@@ -30,6 +30,10 @@ pub(super) enum Inspected {
         session: String,
         group: String,
         group_state: &'static str,
+        /// Where the session is bound to; absent if it is to none, `unknown` if the group has it
+        /// not here.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        endpoint: Option<String>,
         started: u64,
         issued: u64,
         expires: u64,
@@ -71,6 +75,11 @@ pub(super) async fn inspect(
     if let Ok(codes) = codec.codes(&rollout) {
         codes.resolve(&mut pin);
     }
+    if let GroupRef::Known(id) = &pin.group
+        && let Some(list) = control.groups().endpoint_ids(id.name())
+    {
+        codec.endpoint_codes(id, &list).resolve(&mut pin);
+    }
     let group_state = match &pin.group {
         GroupRef::Unknown(_) => "unknown",
         GroupRef::Known(id) => match rollout.status(id) {
@@ -85,6 +94,10 @@ pub(super) async fn inspect(
         session: pin.session.to_string(),
         group: pin.group.label().to_owned(),
         group_state,
+        endpoint: pin.endpoint.as_ref().map(|endpoint| {
+            let known = endpoint.known().map(EndpointId::as_str);
+            known.unwrap_or("unknown").to_owned()
+        }),
         started: pin.started.as_secs(),
         issued: pin.issued.as_secs(),
         expires: pin.expires.as_secs(),

@@ -96,6 +96,12 @@ impl From<ControlError> for Problem {
         match &error {
             ControlError::Refused(refusal) => Self::refused(refusal.can_be_forced()),
             ControlError::EndpointTaken { .. } => Self::refused(false),
+            ControlError::NoEndpoint { .. } => Self::new(
+                StatusCode::NOT_FOUND,
+                "unknown-endpoint",
+                "the group has no such endpoint",
+            ),
+            ControlError::LastEndpoint { .. } => Self::refused(true),
             ControlError::Shared(_) => Self::new(
                 StatusCode::CONFLICT,
                 "out-of-reach",

@@ -66,7 +66,7 @@ struct Accepted {
 }
 
 pub(super) type Peer = Option<axum::Extension<ConnectInfo<SocketAddr>>>;
-type Body<T> = Result<Json<T>, JsonRejection>;
+pub(super) type Body<T> = Result<Json<T>, JsonRejection>;
 
 pub(super) async fn weights(
     State(options): State<AdminOptions>,
@@ -150,7 +150,7 @@ pub(super) async fn unlock(
 }
 
 /// A verb without wishes needs no body, only the content type.
-fn or_none<T: Default>(body: Body<T>, headers: &HeaderMap) -> Result<T, Problem> {
+pub(super) fn or_none<T: Default>(body: Body<T>, headers: &HeaderMap) -> Result<T, Problem> {
     match body {
         Ok(Json(wishes)) => Ok(wishes),
         Err(_)
@@ -274,7 +274,7 @@ fn duration(text: &str) -> Result<Duration, Problem> {
         .map_err(|_| Problem::bad_request("within: a duration such as \"10m\" is needed"))
 }
 
-fn if_match(headers: &HeaderMap) -> Result<Option<Revision>, Problem> {
+pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<Revision>, Problem> {
     let Some(value) = headers.get(IF_MATCH) else {
         return Ok(None);
     };

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use serde::Serialize;
+use tower_affinity::balance::{Endpoint, EndpointState, Source};
 use tower_affinity::core::{
     AbortPolicy, Group, GroupId, GroupName, Rollout, Standing, State as Life,
 };
@@ -72,6 +73,9 @@ pub(super) struct GroupView {
     /// Where they are found, unless the configuration or a verb names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<SourceView>,
+    /// Addresses that an operator drains here and that the group has not now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    drained_absent: Vec<SocketAddr>,
     /// Requests whose answer or tunnel has not ended, at all replicas.
     in_flight: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,10 +105,26 @@ pub(super) struct GroupDetails {
 }
 
 #[derive(Debug, Serialize)]
-struct EndpointView {
+pub(super) struct EndpointView {
     address: SocketAddr,
+    /// The worst that is known of it.
     state: &'static str,
+    /// Requests from this replica whose answer or tunnel has not ended.
     in_flight: usize,
+    /// Whether an operator drains it here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    drain: bool,
+}
+
+impl EndpointView {
+    pub(super) fn of(endpoint: &Endpoint) -> Self {
+        Self {
+            address: endpoint.address(),
+            state: endpoint.state().as_str(),
+            in_flight: endpoint.in_flight(),
+            drain: endpoint.reported(Source::Operator) == EndpointState::Draining,
+        }
+    }
 }
 
 /// Where the endpoints of a group are found.
@@ -169,14 +189,11 @@ impl RolloutView {
 impl GroupView {
     fn of(control: &Control, rollout: &Rollout, group: &Group) -> Self {
         let endpoints = control.groups().endpoints(group.name());
-        let endpoints: Vec<EndpointView> = endpoints
-            .iter()
-            .map(|endpoint| EndpointView {
-                address: endpoint.address(),
-                state: endpoint.state().as_str(),
-                in_flight: endpoint.in_flight(),
-            })
-            .collect();
+        let mut absent = control.drains(group.name());
+        for endpoint in &endpoints {
+            absent.remove(&endpoint.address());
+        }
+        let endpoints = endpoints.iter().map(|e| EndpointView::of(e)).collect();
         let (draining_since, abort) = match group.state() {
             Life::Draining { since } => (Some(since.as_secs()), None),
             Life::Aborted(abort) => {
@@ -208,6 +225,7 @@ impl GroupView {
             in_flight: left.open,
             endpoints,
             source: SourceView::of(control, group.name()),
+            drained_absent: absent.into_iter().collect(),
             draining_since,
             drained_by: left.by.map(|by| by.as_secs()),
             drained: left.drained,
@@ -301,7 +319,7 @@ pub(super) fn unready(why: &[String]) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1")], text).into_response()
 }
 
-fn find<'a>(rollout: &'a Rollout, name: &str) -> Result<&'a Group, Problem> {
+pub(super) fn find<'a>(rollout: &'a Rollout, name: &str) -> Result<&'a Group, Problem> {
     let known = name
         .parse::<GroupName>()
         .ok()

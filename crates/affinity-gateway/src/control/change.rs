@@ -138,7 +138,7 @@ impl Control {
             kept.expiries = KeptExpiries::so_far(&plane.expiries);
             kept_on_disk(plane.file.save(&kept))?;
             plane.expiries.retain(&next);
-            publish_endpoints(&plane.groups, &next, &kept.endpoints, &live.limits);
+            publish_endpoints(&plane.groups, &next, &kept, &live.limits);
             live.kept = kept;
             Ok(next)
         });
@@ -169,6 +169,8 @@ impl Control {
             .map_err(|CodeCollision(group)| Refusal::Collision(group))?;
         kept.endpoints
             .retain(|name, _| next.groups().iter().any(|g| g.name().as_str() == name));
+        let endpoints = &kept.endpoints;
+        kept.drains.retain(|name, _| endpoints.contains_key(name));
         kept.rollout = next.clone();
         // an abort claims no address, so what others have claimed twice must not stand against it
         let blameless =

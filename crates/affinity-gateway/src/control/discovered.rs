@@ -57,8 +57,7 @@ impl Control {
             }
             tracing::info!(%group, %source, endpoints = free.len(), "endpoints discovered");
             live.kept.endpoints.insert(group.to_string(), free);
-            let (endpoints, limits) = (&live.kept.endpoints, &live.limits);
-            publish_endpoints(&self.0.groups, &rollout, endpoints, limits);
+            publish_endpoints(&self.0.groups, &rollout, &live.kept, &live.limits);
             (live.kept.clone(), taken)
         };
         // the state file is another process' by now: that one finds endpoints for itself

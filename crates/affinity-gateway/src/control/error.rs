@@ -31,6 +31,25 @@ pub enum ControlError {
         /// The group that has it.
         group: GroupName,
     },
+    /// A group has no such endpoint.
+    #[error("group {group} has no endpoint {address}")]
+    NoEndpoint {
+        /// The group.
+        group: GroupName,
+        /// The address.
+        address: SocketAddr,
+    },
+    /// Without that endpoint none of its group would take requests.
+    #[error(
+        "no other endpoint of group {group} is ready: without {address} it serves nobody, and its \
+         sessions move once it counts as lost (can be forced)"
+    )]
+    LastEndpoint {
+        /// The group.
+        group: GroupName,
+        /// The endpoint.
+        address: SocketAddr,
+    },
     /// A deadline without sessions that stay until it.
     #[error("within is the deadline of the policy stay, and the policy is {0}")]
     Within(&'static str),

@@ -10,6 +10,7 @@ use tower_affinity::core::{
 
 use super::applied::{AppliedGroups, applied};
 use super::cookies::CookieUse;
+use super::drains::Drains;
 use super::error::ControlError;
 use super::expiries::KeptExpiries;
 use super::random::{random, replica_name};
@@ -44,6 +45,7 @@ impl Kept {
         Ok(Self {
             rollout,
             endpoints: BTreeMap::new(),
+            drains: Drains::default(),
             applied,
             keys: BTreeMap::new(),
             cookies: CookieUse::default(),

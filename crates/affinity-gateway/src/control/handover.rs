@@ -61,9 +61,11 @@ impl Control {
             }
         };
         let mut live = self.live();
-        if kept.rollout.revision() > live.kept.rollout.revision() {
+        let is_newer = kept.rollout.revision() > live.kept.rollout.revision();
+        if is_newer || kept.drains != live.kept.drains {
             let rollout = kept.rollout.clone();
             live.kept.endpoints = kept.endpoints;
+            live.kept.drains = kept.drains;
             self.accept(&mut live, rollout);
         }
     }

@@ -13,6 +13,7 @@ mod cookies;
 mod digest;
 mod discovered;
 mod drained;
+mod drains;
 mod edit;
 mod error;
 mod expiries;
@@ -36,6 +37,7 @@ mod tests;
 mod verb;
 
 pub use self::change::{Changed, Held};
+pub use self::drains::{Marked, Wish};
 pub use self::error::{ControlError, EditError};
 pub(crate) use self::first::first_rollout;
 pub(crate) use self::peers::LAPSE;

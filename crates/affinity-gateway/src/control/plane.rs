@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tower_affinity::balance::Groups;
-use tower_affinity::core::{Clock, GroupName, Lifetimes, PinCodec, Rollout, Timestamp, obeyed};
+use tower_affinity::core::{
+    Clock, GroupName, Level, Lifetimes, PinCodec, Rollout, Timestamp, obeyed,
+};
 use tower_affinity::{CookieAttributes, Expiries, Rollouts};
 
 use super::error::ControlError;
@@ -188,6 +190,13 @@ impl Control {
         self.live().streams
     }
 
+    /// Whether a scope of the settings last applied binds sessions like that.
+    #[must_use]
+    pub fn binds(&self, level: Level) -> bool {
+        let live = self.live();
+        live.scopes.iter().any(|scope| scope.affinity == level)
+    }
+
     /// The clock of pins and of the rollout.
     #[must_use]
     pub fn clock(&self) -> Arc<dyn Clock> {
@@ -225,11 +234,13 @@ impl Control {
         let new_groups = &kept.new_groups;
         kept.endpoints
             .retain(|name, _| known(name) || new_groups.contains(name));
+        let endpoints = &kept.endpoints;
+        kept.drains.retain(|name, _| endpoints.contains_key(name));
         kept.rollout = rollout;
         let obeyed = obeyed(&kept.rollout, &kept.facts);
         let published: Result<_, std::convert::Infallible> = plane.rollouts.update(|_| {
             plane.expiries.retain(&obeyed);
-            publish_endpoints(&plane.groups, &obeyed, &kept.endpoints, &live.limits);
+            publish_endpoints(&plane.groups, &obeyed, kept, &live.limits);
             Ok(obeyed)
         });
         match published {

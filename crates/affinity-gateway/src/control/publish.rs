@@ -7,17 +7,16 @@ use tower_affinity::balance::Groups;
 use tower_affinity::core::{GroupName, Rollout, State};
 
 use super::live::Limits;
+use super::store::Kept;
 
-pub(super) fn publish_endpoints(
-    groups: &Groups,
-    rollout: &Rollout,
-    endpoints: &BTreeMap<String, Vec<SocketAddr>>,
-    limits: &Limits,
-) {
+pub(super) fn publish_endpoints(groups: &Groups, rollout: &Rollout, kept: &Kept, limits: &Limits) {
     for group in rollout.groups() {
         let name = group.name();
-        match endpoints.get(name.as_str()) {
+        match kept.endpoints.get(name.as_str()) {
             Some(addresses) if !matches!(group.state(), State::Retired { .. }) => {
+                // before the list, so that nothing new reaches what is drained in it
+                let drains = kept.drains.get(name.as_str()).into_iter().flatten();
+                groups.drain(name, drains.copied());
                 // a list that the configuration or an operator writes empty is meant to be empty
                 if addresses.is_empty() {
                     groups.clear(name);

@@ -18,6 +18,7 @@ use tower_affinity::core::{DocumentError, Fact, Rollout};
 
 use super::applied::AppliedGroups;
 use super::cookies::CookieUse;
+use super::drains::Drains;
 use super::expiries::KeptExpiries;
 use super::keys::KeyUse;
 use super::owner::Owner;
@@ -72,6 +73,8 @@ pub enum StoreError {
 pub(super) struct Kept {
     pub(super) rollout: Rollout,
     pub(super) endpoints: BTreeMap<String, Vec<SocketAddr>>,
+    /// The endpoints that an operator drains on this replica.
+    pub(super) drains: Drains,
     pub(super) applied: AppliedGroups,
     pub(super) keys: BTreeMap<String, KeyUse>,
     pub(super) cookies: CookieUse,
@@ -95,6 +98,9 @@ struct Envelope {
 struct StateDocument {
     rollout: Value,
     endpoints: BTreeMap<String, Vec<SocketAddr>>,
+    /// Absent in files from before it was kept.
+    #[serde(default)]
+    drains: Drains,
     applied: AppliedGroups,
     keys: BTreeMap<String, KeyUse>,
     cookies: CookieUse,
@@ -176,6 +182,7 @@ impl StateFile {
         Ok(Some(Kept {
             rollout,
             endpoints: state.endpoints,
+            drains: state.drains,
             applied: state.applied,
             keys: state.keys,
             cookies: state.cookies,
@@ -198,6 +205,7 @@ impl StateFile {
         let document = StateDocument {
             rollout: kept.rollout.to_document(),
             endpoints: kept.endpoints.clone(),
+            drains: kept.drains.clone(),
             applied: kept.applied.clone(),
             keys: kept.keys.clone(),
             cookies: kept.cookies.clone(),

@@ -20,6 +20,7 @@ use super::{Changed, Control, ControlError, Held, Request, StoreError, Verb};
 use crate::config::{Settings, parse};
 
 mod drained;
+mod drains;
 mod edits;
 mod fleet;
 mod previews;

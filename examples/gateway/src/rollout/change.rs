@@ -26,6 +26,8 @@ impl Verb {
         Ok(Some(match self {
             Self::Show
             | Self::Wait(_)
+            | Self::DrainEndpoint(_)
+            | Self::UndrainEndpoint(_)
             | Self::Facts(_)
             | Self::Replicas
             | Self::ForgetReplica(_) => return Ok(None),

@@ -3,10 +3,12 @@
 //! `verb` holds the arguments, `change` what they ask of the admin side, `view` what it answers,
 //! `show`, `told` and `preview` how people read that, and `wait` asks until a group is drained.
 //! Of several replicas, `held` says whether all have a change, `each` what each of them answered,
-//! `facts` which aborts only one has, and `replicas` who they are.
+//! `facts` which aborts only one has, `replicas` who they are, and `endpoint` drains one endpoint at
+//! each that is named.
 
 mod change;
 mod each;
+mod endpoint;
 mod facts;
 mod held;
 mod preview;
@@ -50,6 +52,8 @@ impl Rollout {
         let text = match (&self.verb, self.verb.change()?) {
             (_, Some(change)) => return self.change(&change),
             (Verb::Wait(wait), None) => wait.run(&self.admin, self.json)?,
+            (Verb::DrainEndpoint(drain), None) => return drain.run(&self.admin, self.json),
+            (Verb::UndrainEndpoint(undrain), None) => return undrain.run(&self.admin, self.json),
             (Verb::Facts(facts), None) => self.look(&facts.call(), |view| facts.told(view))?,
             (Verb::Replicas, None) => self.look(&Call::get("/v1/replicas"), replicas::table)?,
             (Verb::ForgetReplica(gone), None) => self.look(&gone.call(), |view| gone.told(view))?,

@@ -4,7 +4,9 @@
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::{Rollout, held::Held, preview, replicas, show, told, verb::Verb, view::RolloutView};
+use super::{
+    Rollout, endpoint, held::Held, preview, replicas, show, told, verb::Verb, view::RolloutView,
+};
 use crate::exit::{Exit, Failure};
 
 #[derive(Debug, Parser)]
@@ -82,6 +84,56 @@ fn each_verb_asks_for_its_change() {
 }
 
 #[test]
+fn one_endpoint_is_drained_and_taken_back_by_its_address() {
+    let called = |line: &str| match parse(line).unwrap().verb {
+        Verb::DrainEndpoint(drain) => drain.call().to_string(),
+        Verb::UndrainEndpoint(undrain) => undrain.call().to_string(),
+        other => panic!("{line} is {other:?}"),
+    };
+    for (line, expected) in [
+        (
+            "drain-endpoint 9f1c2ab 10.0.0.7:8080",
+            r#"POST /v1/groups/9f1c2ab/endpoints/10.0.0.7:8080/drain {"force":false}"#,
+        ),
+        (
+            "drain-endpoint 9f1c2ab [::1]:8080 --force --if-match 7",
+            r#"POST /v1/groups/9f1c2ab/endpoints/[::1]:8080/drain if 7 {"force":true}"#,
+        ),
+        (
+            "undrain-endpoint 9f1c2ab 10.0.0.7:8080 --preview",
+            "POST /v1/groups/9f1c2ab/endpoints/10.0.0.7:8080/undrain?preview=true {}",
+        ),
+    ] {
+        assert_eq!(called(line), expected, "for {line}");
+    }
+}
+
+#[test]
+fn a_person_reads_what_is_left_at_a_drained_endpoint() {
+    let read = |answer: Value| serde_json::from_value::<endpoint::Marked>(answer).unwrap();
+    let alone = read(json!({
+        "verb": "drain-endpoint", "revision": 7, "held": "all", "changed": true,
+        "group": "9f1c2ab", "ready_others": 2,
+        "endpoint": { "address": "10.0.0.7:8080", "state": "draining", "in_flight": 3 },
+    }));
+    assert_eq!(
+        alone.told_alone(),
+        "done: draining, 3 in flight, 2 others ready"
+    );
+    let shared = read(json!({
+        "verb": "drain-endpoint", "revision": 7, "held": "replica", "changed": false,
+        "group": "9f1c2ab", "ready_others": 0, "endpoint": null,
+        "bound": { "at_most": 40, "last_expiry": 60 },
+    }));
+    assert_eq!(
+        shared.told_alone(),
+        "nothing to change: not among its endpoints now, 0 others ready, at most 40 sessions bound \
+         to it (the last pin ends 1970-01-01T00:01:00Z)\n\
+         the other replicas were not told: name each with --admin URL"
+    );
+}
+
+#[test]
 fn bad_usage_exits_2_and_says_what_is_accepted() {
     for (line, accepted) in [
         ("", "Usage"),
@@ -100,6 +152,9 @@ fn bad_usage_exits_2_and_says_what_is_accepted() {
         ("weights =1", "1 to 128 of"),
         ("weights none=1", "1 to 128 of"),
         ("drain ../../v1", "1 to 128 of"),
+        ("drain-endpoint a", "<ADDRESS>"),
+        ("drain-endpoint a localhost:80", "<ADDRESS>"),
+        ("undrain-endpoint a 10.0.0.7:8080 --force", "--force"),
         ("wait a", "--drained"),
         ("wait a --drained --timeout soon", "--timeout"),
         ("drain", "<GROUP>"),

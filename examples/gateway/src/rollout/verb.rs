@@ -25,6 +25,10 @@ pub(super) enum Verb {
     Restore(Named),
     /// Declare the endpoints of a drained group gone
     Retire(Retire),
+    /// Send nothing new to one endpoint of a group; sessions that are bound to it stay
+    DrainEndpoint(DrainEndpoint),
+    /// Take a drained endpoint back
+    UndrainEndpoint(UndrainEndpoint),
     /// Wait until no session of a group is left; exit code 3 if that takes too long
     Wait(Wait),
     /// Refuse every change but an abort, edits of the configuration file too
@@ -114,6 +118,34 @@ pub(super) struct Retire {
     pub(super) force: bool,
     #[command(flatten)]
     pub(super) seen: Seen,
+}
+
+/// One endpoint of a group. Each gateway that is named with --admin is asked.
+#[derive(Args, Debug)]
+pub(super) struct OneEndpoint {
+    /// The group's name
+    #[arg(value_name = "GROUP")]
+    pub(super) group: GroupName,
+    /// Its address, as `GET /v1/groups/GROUP` shows it
+    #[arg(value_name = "ADDRESS")]
+    pub(super) address: SocketAddr,
+    #[command(flatten)]
+    pub(super) seen: Seen,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DrainEndpoint {
+    #[command(flatten)]
+    pub(super) one: OneEndpoint,
+    /// Do it even if no other endpoint of the group is ready
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct UndrainEndpoint {
+    #[command(flatten)]
+    pub(super) one: OneEndpoint,
 }
 
 #[derive(Args, Debug)]
