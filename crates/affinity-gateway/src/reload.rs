@@ -11,6 +11,7 @@ use crate::causes::with_causes;
 use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
 use crate::control::{Changed, Control, ControlError};
 use crate::discovery::Feeds;
+use crate::edge::Requests;
 use crate::files::fitting;
 use crate::health::Checks;
 use crate::metrics::Metrics;
@@ -50,6 +51,7 @@ pub(crate) struct Running {
     tunnels: Tunnels,
     doorstep: Doorstep,
     limits: LiveLimits,
+    requests: Requests,
     live: Mutex<Live>,
 }
 
@@ -83,7 +85,9 @@ impl Running {
         let options = options(&settings, &metrics)?;
         let checks = checks(&settings, &control, &options, &metrics);
         let upstream = Upstream::new(options, tunnels.clone());
-        let stack = build(&settings, &control, upstream.clone(), &metrics)?;
+        let series = metrics.connections().clone();
+        let requests = Requests::new(move || series.overloaded());
+        let stack = build(&settings, &control, upstream.clone(), &metrics, &requests)?;
         let mut feeds = Feeds::new(control.clone(), metrics.discovery().clone(), own);
         feeds.follow(&settings);
         Ok(Self {
@@ -93,6 +97,7 @@ impl Running {
             tunnels,
             doorstep,
             limits,
+            requests,
             live: Mutex::new(Live {
                 settings,
                 upstream,
@@ -179,7 +184,14 @@ impl Running {
         } else {
             live.upstream.clone()
         };
-        let stack = build(&settings, &self.control, upstream.clone(), &self.metrics)?;
+        let (metrics, requests) = (&self.metrics, &self.requests);
+        let stack = build(
+            &settings,
+            &self.control,
+            upstream.clone(),
+            metrics,
+            requests,
+        )?;
         let transport = self.doorstep.prepare(&settings.listen)?;
         let changed = self.control.apply(&settings)?;
         if live.settings.listen != settings.listen {

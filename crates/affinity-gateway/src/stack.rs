@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use crate::config::Settings;
 use crate::control::Control;
-use crate::edge::{Edge, EdgeLayer};
+use crate::edge::{Edge, EdgeLayer, Requests};
 use crate::intake::{BodyLimits, Bounded, Intake, IntakeLayer};
 use crate::metrics::Metrics;
 use crate::upstream::{EndpointService, Upstream};
@@ -43,6 +43,7 @@ pub(crate) fn build(
     control: &Control,
     upstream: Upstream<Sent>,
     metrics: &Metrics,
+    requests: &Requests,
 ) -> Result<Stack, StackError> {
     let (recorder, series) = (metrics.recorder(), metrics.connections().clone());
     let mut affinity = AffinityLayer::builder()
@@ -81,6 +82,8 @@ pub(crate) fn build(
     Ok(ServiceBuilder::new()
         .layer(
             EdgeLayer::new()
+                .max_requests(limits.max_requests)
+                .requests(requests.clone())
                 .trusted_proxies(settings.listen.trusted_proxies.iter().copied())
                 .recorder(move |status| early.early(status)),
         )

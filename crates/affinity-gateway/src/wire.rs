@@ -222,7 +222,9 @@ impl Running {
                 Ok(answer.unwrap_or_else(|error: UpstreamError| failed(error.fault())))
             }
         });
-        let running = Self::start(EdgeLayer::new().layer(answered), options, tunnels).await;
+        let edge = EdgeLayer::new().layer(answered);
+        let edge = edge.map_response(|answer| answer.map(Body::new));
+        let running = Self::start(edge, options, tunnels).await;
         Self { lease, ..running }
     }
 

@@ -152,7 +152,7 @@ impl Problem {
         ) {
             // those that an overload refuses together must not come back together
             let seconds = match self {
-                Self::Capacity => fastrand::u16(1..=3),
+                Self::Capacity | Self::Overloaded => fastrand::u16(1..=3),
                 _ => 1,
             };
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -129,6 +129,7 @@ fn limits(f: &mut String, limits: &Limits) -> fmt::Result {
     writeln!(f, "header_timeout = \"{head}\"\nkeep_alive = \"{silence}\"")?;
     writeln!(f, "body_timeout = \"{body}\"")?;
     writeln!(f, "max_connections = {}", limits.max_connections)?;
+    writeln!(f, "max_requests = {}", limits.max_requests)?;
     writeln!(
         f,
         "max_streams = {}\nmax_headers = {}",

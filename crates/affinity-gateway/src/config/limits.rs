@@ -30,6 +30,7 @@ pub(super) fn read(listen: &Section<'_>) -> Limits {
         keep_alive: span("keep_alive", default.keep_alive),
         body_timeout: span("body_timeout", default.body_timeout),
         max_connections: size("max_connections", &CONNECTIONS, default.max_connections),
+        max_requests: size("max_requests", &REQUESTS, default.max_requests),
         max_streams: streams.unwrap_or(default.max_streams),
         max_headers: size("max_headers", &FIELDS, default.max_headers),
         max_header_bytes: size("max_header_bytes", &HEAD, default.max_header_bytes),
@@ -41,6 +42,8 @@ pub(super) fn read(listen: &Section<'_>) -> Limits {
 const TIMEOUT: Bounds = Bounds::millis(100, 3_600_000);
 /// As many as a process can have files.
 const CONNECTIONS: RangeInclusive<u64> = 1..=1_048_576;
+/// A hundred for each place of a connection.
+const REQUESTS: RangeInclusive<u64> = 1..=104_857_600;
 const STREAMS: RangeInclusive<u64> = 1..=10_000;
 const FIELDS: RangeInclusive<u64> = 1..=10_000;
 /// hyper's least, and what a request may hold in memory before anything is known of it.

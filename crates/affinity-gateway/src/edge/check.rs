@@ -30,18 +30,18 @@ fn method<B>(request: &Request<B>) -> Result<(), Refusal> {
         // An extended one names its target like any other request, and what it is for.
         return match protocol.as_str() {
             "websocket" => Ok(()),
-            _ => Err(Refusal {
-                status: StatusCode::NOT_IMPLEMENTED,
-                detail: "Only WebSockets are opened by an extended CONNECT here.",
-            }),
+            _ => Err(Refusal::bad(
+                StatusCode::NOT_IMPLEMENTED,
+                "Only WebSockets are opened by an extended CONNECT here.",
+            )),
         };
     }
     // A tunnel to anywhere is not ours to give, and TRACE would show our fields to the client.
     if method == Method::CONNECT || method == Method::TRACE {
-        return Err(Refusal {
-            status: StatusCode::METHOD_NOT_ALLOWED,
-            detail: "This method is not served here.",
-        });
+        return Err(Refusal::bad(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "This method is not served here.",
+        ));
     }
     Ok(())
 }
@@ -49,10 +49,10 @@ fn method<B>(request: &Request<B>) -> Result<(), Refusal> {
 fn target(method: &Method, uri: &Uri, max_target: usize) -> Result<(), Refusal> {
     let target = uri.path_and_query().map_or("", |target| target.as_str());
     if target.len() > max_target {
-        return Err(Refusal {
-            status: StatusCode::URI_TOO_LONG,
-            detail: "The request target is too long.",
-        });
+        return Err(Refusal::bad(
+            StatusCode::URI_TOO_LONG,
+            "The request target is too long.",
+        ));
     }
     let whole_server = target == "*" && method == Method::OPTIONS;
     if !target.starts_with('/') && !whole_server {

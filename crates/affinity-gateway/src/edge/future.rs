@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
@@ -11,7 +11,9 @@ use http::Response;
 use pin_project_lite::pin_project;
 use tower_affinity::speak_grpc;
 
+use super::body::EdgeBody;
 use super::refusal::Refusal;
+use super::requests::Place;
 
 pin_project! {
     /// The future of [`Edge`](super::Edge).
@@ -27,15 +29,16 @@ pin_project! {
     #[project = StateProj]
     #[derive(Debug)]
     enum State<F> {
-        Passed { #[pin] inner: F },
+        Passed { #[pin] inner: F, place: Option<Place> },
         Refused { refusal: Refusal, grpc: bool },
     }
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn passed(inner: F) -> Self {
+    pub(super) fn passed(inner: F, place: Place) -> Self {
+        let place = Some(place);
         Self {
-            state: State::Passed { inner },
+            state: State::Passed { inner, place },
         }
     }
 
@@ -52,11 +55,15 @@ where
     F: Future<Output = Result<Response<R>, E>>,
     R: From<Bytes>,
 {
-    type Output = Result<Response<R>, E>;
+    type Output = Result<Response<EdgeBody<R>>, E>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProj::Passed { inner } => inner.poll(cx),
+            StateProj::Passed { inner, place } => {
+                let answer = ready!(inner.poll(cx))?;
+                let place = place.take();
+                Poll::Ready(Ok(answer.map(|body| EdgeBody::new(body, place))))
+            }
             StateProj::Refused { refusal, grpc } => {
                 let mut answer = refusal.answer();
                 if *grpc {

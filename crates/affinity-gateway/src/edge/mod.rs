@@ -1,7 +1,8 @@
 //! What is refused before anything is decided: requests that no endpoint should have to read.
 //!
 //! [`EdgeLayer`] is the outermost layer. It answers by itself, as `application/problem+json`, or
-//! passes the request on untouched. Without it the inner layers still work, but a request can
+//! passes the request on untouched. It also counts what is in flight, and refuses what is too much
+//! for all groups together. Without it the inner layers still work, but a request can
 //! then be ambiguous (two hosts, two lengths) or name fields as hop-by-hop that it needs.
 //!
 //! With its defaults:
@@ -43,10 +44,12 @@
 //! # drop(layer);
 //! ```
 
+mod body;
 mod check;
 mod future;
 mod layer;
 mod refusal;
+mod requests;
 mod service;
 
 #[cfg(test)]
@@ -54,7 +57,9 @@ mod tests;
 
 pub(crate) use self::refusal::Refusal;
 pub use self::{
+    body::EdgeBody,
     future::ResponseFuture,
     layer::{EarlyRecorder, EdgeLayer},
+    requests::Requests,
     service::Edge,
 };

@@ -7,7 +7,8 @@ use http::{Request, Response};
 use tower_affinity::{ClientAddr, PeerAddr, is_grpc};
 use tower_service::Service;
 
-use super::{EdgeLayer, ResponseFuture, check::check};
+use super::refusal::Refusal;
+use super::{EdgeBody, EdgeLayer, ResponseFuture, check::check};
 
 /// Refuses what no endpoint should see; made by [`EdgeLayer`](super::EdgeLayer).
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ where
     S: Service<Request<B>, Response = Response<R>>,
     R: From<Bytes>,
 {
-    type Response = Response<R>;
+    type Response = Response<EdgeBody<R>>;
     type Error = S::Error;
     type Future = ResponseFuture<S::Future>;
 
@@ -63,10 +64,15 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        match check(&request, self.settings.max_target) {
-            Ok(()) => {
+        let settings = &self.settings;
+        let place = check(&request, settings.max_target).and_then(|()| {
+            let place = settings.requests.place(settings.max_requests);
+            place.ok_or(Refusal::overloaded())
+        });
+        match place {
+            Ok(place) => {
                 self.name_client(&mut request);
-                ResponseFuture::passed(self.inner.call(request))
+                ResponseFuture::passed(self.inner.call(request), place)
             }
             Err(refusal) => {
                 self.settings.recorder.refused(refusal.status);

@@ -7,6 +7,8 @@
     clippy::panic
 )]
 
+mod overload;
+
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex},

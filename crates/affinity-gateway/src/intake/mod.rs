@@ -54,13 +54,13 @@ impl std::fmt::Debug for BodyLimits {
 /// How a body that broke is answered.
 fn refusal(fault: BodyFault) -> Refusal {
     match fault {
-        BodyFault::TooLong => Refusal {
-            status: StatusCode::PAYLOAD_TOO_LARGE,
-            detail: "The body of the request is too long.",
-        },
-        BodyFault::TooSlow => Refusal {
-            status: StatusCode::REQUEST_TIMEOUT,
-            detail: "The body of the request did not come in time.",
-        },
+        BodyFault::TooLong => Refusal::bad(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "The body of the request is too long.",
+        ),
+        BodyFault::TooSlow => Refusal::bad(
+            StatusCode::REQUEST_TIMEOUT,
+            "The body of the request did not come in time.",
+        ),
     }
 }

@@ -25,6 +25,7 @@ pub(crate) struct ConnectionSeries {
     open: Gauge,
     ended: [Counter; EndCause::ALL.len()],
     full: Counter,
+    overloaded: Counter,
     stalled: Counter,
     too_long: Counter,
     too_slow: Counter,
@@ -45,6 +46,7 @@ impl ConnectionSeries {
             open: recorder.register_gauge(&Key::from_static_name(OPEN.0), metadata),
             ended: EndCause::ALL.map(|cause| counter(ENDED.0, "cause", cause.as_str())),
             full: limit("connections"),
+            overloaded: limit("max_requests"),
             stalled: limit("write_timeout"),
             too_long: limit("max_body"),
             too_slow: limit("body_timeout"),
@@ -64,6 +66,11 @@ impl ConnectionSeries {
             ConnectionEvent::StreamStalled => self.stalled.increment(1),
             ConnectionEvent::Full => self.full.increment(1),
         }
+    }
+
+    /// A request was refused because too many were in flight.
+    pub(crate) fn overloaded(&self) {
+        self.overloaded.increment(1);
     }
 
     /// A request's body was given up.

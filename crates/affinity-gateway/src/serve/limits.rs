@@ -26,6 +26,8 @@ pub struct Limits {
     /// 16,384 by default: at so many open connections no more is accepted until one ends. Tunnels
     /// do not count, they are requests that have been handed over.
     pub max_connections: usize,
+    /// 65,536 by default: how many requests may be in flight over all groups; more are answered 503.
+    pub max_requests: usize,
     /// 200 by default: how many streams one HTTP/2 connection may have open at once.
     pub max_streams: u32,
     /// 100 by default: how many header fields an HTTP/1.1 request may have; more is answered 431.
@@ -60,6 +62,8 @@ impl Default for Limits {
             keep_alive: Duration::from_secs(75),
             body_timeout: Duration::from_secs(30),
             max_connections: 16_384,
+            // At some 16 KiB for each, a GiB.
+            max_requests: 65_536,
             max_streams: 200,
             max_headers: 100,
             // Sixteen times what browsers send at most for one cookie.

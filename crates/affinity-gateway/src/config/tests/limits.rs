@@ -12,7 +12,7 @@ fn with(line: &str) -> String {
 #[test]
 fn what_is_written_counts_and_the_rest_is_safe() {
     assert_eq!(settings(MINIMAL).listen.limits, Limits::default());
-    let all = "http2 = false\nheader_timeout = \"1s\"\nkeep_alive = \"9s\"\nbody_timeout = \"2s\"\nmax_connections = 3\n\
+    let all = "http2 = false\nheader_timeout = \"1s\"\nkeep_alive = \"9s\"\nbody_timeout = \"2s\"\nmax_connections = 3\nmax_requests = 6\n\
                max_streams = 4\nmax_headers = 5\nmax_header_bytes = 8192\nmax_body = 7\n";
     let read = settings(&with(all));
     let expected = Limits {
@@ -21,6 +21,7 @@ fn what_is_written_counts_and_the_rest_is_safe() {
         keep_alive: Duration::from_secs(9),
         body_timeout: Duration::from_secs(2),
         max_connections: 3,
+        max_requests: 6,
         max_streams: 4,
         max_headers: 5,
         max_header_bytes: 8192,
@@ -49,6 +50,7 @@ fn values_out_of_range_are_refused_with_what_is_accepted() {
         ("body_timeout", "\"2h\"", "from 100ms to 1h"),
         ("body_timeout", "30", "a duration"),
         ("max_connections", "0", "from 1 to 1048576"),
+        ("max_requests", "0", "from 1 to 104857600"),
         ("max_streams", "0", "from 1 to 10000"),
         ("max_headers", "10001", "from 1 to 10000"),
         ("max_header_bytes", "8191", "from 8192 to 1048576"),
