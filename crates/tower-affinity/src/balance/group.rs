@@ -11,7 +11,10 @@ use tower_affinity_core::{EndpointId, Timestamp};
 use super::budget::Budget;
 use super::ejection::EjectionReason;
 use super::endpoint::{Endpoint, EndpointState, Source};
+use super::error::Unserved;
 use super::open::Open;
+use super::pressure::Pressure;
+use super::wanted::Wanted;
 
 /// One state of a group's list.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(super) struct Load {
     limit: AtomicUsize,
     /// Percent of the limit that only requests which obey a pin may use.
     reserve: AtomicU8,
+    /// What more of it is kept for them, because some had to be refused.
+    pressure: Pressure,
     /// Since when no endpoint is ready, in milliseconds; `READY` while one is.
     idle_since: AtomicU64,
     judged: AtomicBool,
@@ -62,6 +67,17 @@ impl Group {
         (ejected.count() + 1) * 2 > self.endpoints.len()
     }
 
+    /// Refuses a request for which there is no room. Others have to leave some to those that obey a pin, unless
+    /// it is one endpoint only that is full.
+    pub(super) fn refuse(&self, wanted: &Wanted<'_>, now: Timestamp) -> Unserved {
+        let load = &self.load;
+        let is_group = || load.limit().is_some_and(|limit| load.in_flight() >= limit);
+        if wanted.pinned && (wanted.bound.is_none() || is_group()) {
+            load.pressure.rise(now);
+        }
+        Unserved::Capacity(wanted.id.name().clone())
+    }
+
     /// Whether it has an endpoint that could be used if nothing were known of its health.
     pub(super) fn is_usable(&self) -> bool {
         self.endpoints.iter().any(|endpoint| endpoint.is_usable())
@@ -82,6 +98,7 @@ impl Load {
             in_flight: AtomicUsize::new(0),
             limit: AtomicUsize::new(NO_LIMIT),
             reserve: AtomicU8::new(0),
+            pressure: Pressure::default(),
             idle_since: AtomicU64::new(now.as_millis()),
             judged: AtomicBool::new(true),
             drains: ArcSwap::default(),
@@ -148,22 +165,32 @@ impl Load {
     }
 
     /// Counts one more request, unless the group is at its limit, or, for one that obeys no pin,
-    /// only what is kept for those that do is left.
-    pub(super) fn enter(&self, pinned: bool) -> bool {
+    /// only what is kept for those that do is left. `most` is what its endpoints take together.
+    pub(super) fn enter(&self, pinned: bool, most: usize, now: impl FnOnce() -> Timestamp) -> bool {
         let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let has_room = before < self.most(pinned);
+        let limit = self.limit.load(Ordering::Relaxed).min(most);
+        let room = match limit {
+            _ if pinned => limit,
+            NO_LIMIT => limit,
+            _ => self.pressure.leaves(self.unreserved(limit), now),
+        };
+        let has_room = before < room;
         if !has_room {
             self.leave();
         }
         has_room
     }
 
-    /// How many requests there may be when one more comes that obeys a pin, or none.
-    pub(super) fn most(&self, pinned: bool) -> usize {
-        let limit = self.limit.load(Ordering::Relaxed);
-        if pinned || limit == NO_LIMIT {
-            return limit;
+    /// How many requests there may be, as long as no pinned one is refused, when one more comes that
+    /// obeys no pin.
+    pub(super) fn most(&self) -> usize {
+        match self.limit.load(Ordering::Relaxed) {
+            NO_LIMIT => NO_LIMIT,
+            limit => self.unreserved(limit),
         }
+    }
+
+    fn unreserved(&self, limit: usize) -> usize {
         let percent = usize::from(self.reserve.load(Ordering::Relaxed));
         limit - (limit / 100 * percent + limit % 100 * percent / 100)
     }

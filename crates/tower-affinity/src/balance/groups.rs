@@ -113,7 +113,9 @@ impl Groups {
     }
 
     /// Keeps `percent` of the limit of `group` for requests that obey a pin, 0 by default: in an
-    /// overload those that are new to the group are refused first. It outlives every list as the
+    /// overload those that are new to the group are refused first. While requests that obey a pin
+    /// have to be refused all the same, more is kept for them, up to all of it; ten seconds after
+    /// the last one was, no more than this. It outlives every list as the
     /// limit does.
     pub fn reserve(&self, group: &GroupName, percent: u8) {
         self.load(group, |load| load.set_reserve(percent));
@@ -206,7 +208,7 @@ impl Groups {
         let table = self.0.table.load();
         let load = &table.get(group)?.load;
         load.limit()?;
-        Some(load.most(false).saturating_sub(load.in_flight()))
+        Some(load.most().saturating_sub(load.in_flight()))
     }
 
     /// Answers and tunnels that are open under `id`: each was waited for at least once.
@@ -367,14 +369,16 @@ impl Groups {
         let picked = chosen.map_or_else(|| pick(endpoints, avoid, &balancing, doubtful, now), Ok);
         let picked = picked.map_err(|missing| match missing {
             Missing::Ready => Unserved::NoReadyEndpoint(name.clone()),
-            Missing::Room => Unserved::Capacity(name.clone()),
+            Missing::Room => group.refuse(wanted, now()),
         })?;
         let began = (balancing.choice == Choice::PeakEwma).then(now);
-        Lease::acquire(wanted, &group.load, &picked, limit, began).ok_or_else(|| {
+        let most = limit.saturating_mul(endpoints.len());
+        let lease = Lease::acquire(wanted, &group.load, &picked, (limit, most), (began, now));
+        lease.ok_or_else(|| {
             if picked.probes {
                 picked.endpoint.ejection().probed();
             }
-            Unserved::Capacity(name.clone())
+            group.refuse(wanted, now())
         })
     }
 

@@ -55,11 +55,11 @@ impl Lease {
         wanted: &Wanted<'_>,
         load: &Arc<Load>,
         picked: &Picked<'_>,
-        limit: usize,
-        began: Option<Timestamp>,
+        (limit, most): (usize, usize),
+        (began, now): (Option<Timestamp>, impl FnOnce() -> Timestamp),
     ) -> Option<Self> {
         let endpoint = picked.endpoint;
-        if !load.enter(wanted.pinned) {
+        if !load.enter(wanted.pinned, most, now) {
             return None;
         }
         if !endpoint.enter(limit) {

@@ -123,6 +123,7 @@ mod lease;
 mod open;
 mod outcome;
 mod pick;
+mod pressure;
 mod replay;
 mod retries;
 mod retry;

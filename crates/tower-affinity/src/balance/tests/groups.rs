@@ -6,7 +6,7 @@ use std::time::Duration;
 use tower_affinity_core::{Clock, DrawKey, DrawSalt, Readiness, Ready, SessionId, Timestamp, draw};
 use tower_affinity_testing::{HandClock, START, id, name, rollout};
 
-use super::super::{EndpointState, Groups, Unserved, Update, Wanted};
+use super::super::{Balancing, EndpointState, Groups, Unserved, Update, Wanted};
 use super::{acquire, address, draining, groups, healthy, unhealthy};
 
 #[test]
@@ -130,6 +130,63 @@ fn requests_that_obey_no_pin_are_refused_first() {
     groups.limit(&name("a"), None);
     assert_eq!(groups.room(&name("a")), None);
     assert!(new().is_ok(), "of no limit nothing can be kept");
+}
+
+#[test]
+fn while_pinned_requests_are_refused_more_is_kept_for_them() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    groups.update(&name("a"), [address(1), address(2)]);
+    groups.limit(&name("a"), Some(10));
+    let id = id("a");
+    let new = || {
+        groups.acquire(&Wanted {
+            id: &id,
+            pinned: false,
+            bound: None,
+            avoid: &[],
+        })
+    };
+    let full: Vec<_> = (0..10).map(|_| acquire(&groups, "a").unwrap()).collect();
+    assert!(new().is_err());
+    drop(full);
+    assert!(new().is_ok(), "refused new ones keep nothing from others");
+    let full: Vec<_> = (0..10).map(|_| acquire(&groups, "a").unwrap()).collect();
+    for _ in 0..40 {
+        assert!(acquire(&groups, "a").is_err());
+    }
+    drop(full);
+    assert!(new().is_err(), "a new one got in after many were refused");
+    assert!(acquire(&groups, "a").is_ok(), "a pinned one has all of it");
+    clock.advance(Duration::from_secs(5));
+    let half: Vec<_> = (0..5).map(|_| new().unwrap()).collect();
+    assert!(new().is_err(), "it opens with time");
+    clock.advance(Duration::from_secs(5));
+    let rest: Vec<_> = (0..5).map(|_| new().unwrap()).collect();
+    assert_eq!(groups.in_flight(&name("a")), half.len() + rest.len());
+}
+
+#[test]
+fn the_limit_of_endpoints_leaves_the_reserve_too() {
+    let groups = groups(&[("a", 2)]);
+    groups.balance(Balancing {
+        max_in_flight: Some(5),
+        ..Balancing::default()
+    });
+    groups.reserve(&name("a"), 20);
+    let id = id("a");
+    let new = || {
+        groups.acquire(&Wanted {
+            id: &id,
+            pinned: false,
+            bound: None,
+            avoid: &[],
+        })
+    };
+    let _new: Vec<_> = (0..8).map(|_| new().unwrap()).collect();
+    assert!(new().is_err(), "a new one took a place that is kept");
+    let _pinned = [(); 2].map(|()| acquire(&groups, "a").unwrap());
+    assert!(acquire(&groups, "a").is_err());
 }
 
 #[test]
