@@ -23,6 +23,7 @@ mod leaving;
 mod dead_groups;
 mod errors;
 mod health;
+mod overload;
 
 // What the gateway is told.
 mod discovery;

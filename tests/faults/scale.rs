@@ -50,6 +50,21 @@ impl Scale {
         }
     }
 
+    /// Whether it is the long form.
+    pub(crate) fn is_full(self) -> bool {
+        self.longer > 1
+    }
+
+    /// By how much more a pod can do than in the short form.
+    pub(crate) fn unit(self) -> u32 {
+        if self.is_full() { 5 } else { 1 }
+    }
+
+    /// The least share of something that has to be `share`; other tests share the machine.
+    pub(crate) fn least(self, share: f64) -> f64 {
+        if self.is_full() { share } else { share - 0.07 }
+    }
+
     /// A phase that takes `seconds` in the short form.
     pub(crate) fn phase(self, seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds) * self.longer

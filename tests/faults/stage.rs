@@ -22,7 +22,7 @@ pub(crate) const OLD: &str = "9f1c2ab";
 pub(crate) const NEW: &str = "c3d4e5f";
 
 /// Pods of each group.
-const EACH: usize = 3;
+pub(crate) const EACH: usize = 3;
 
 /// Checks that find out fast, and timeouts that only what hangs can meet.
 pub(crate) const UPSTREAM: &str = "[upstream]\nconnect_timeout = \"5s\"\n\

@@ -63,6 +63,7 @@ pub(crate) async fn answer(
     let body = body.collect().await?.to_bytes();
     pod.ledger.done(&head);
     sleep(pod.switches.pause()).await;
+    pod.switches.work().await;
     let mut steps = head.uri.path().trim_start_matches('/').split('/');
     let step = steps.next().unwrap_or_default();
     let number: usize = steps

@@ -5,20 +5,21 @@
 //! | `status N` | every request is answered with that status; 200 at the start |
 //! | `health on`, `health off` | `/livez` answers 200 or 503 |
 //! | `pause MS` | every answer takes so long |
+//! | `workers N MS` | N requests are worked on at a time, each for so long; others wait in line. 0: no bound |
 //! | `release` | what is held at `/hold` is answered |
 //! | `leave` | as SIGTERM: takes no new connection, serves those that it has, and asks for their end |
 //! | `end` | the process ends once nothing is in flight |
 //!
 //! The end of the orders ends the process at once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::StatusCode;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
 /// What orders change; a cheap handle.
@@ -30,6 +31,7 @@ struct State {
     status: AtomicU16,
     healthy: AtomicBool,
     pause: AtomicU64,
+    workers: Mutex<Option<Workers>>,
     in_flight: AtomicUsize,
     released: watch::Sender<bool>,
     leaving: watch::Sender<bool>,
@@ -41,6 +43,7 @@ impl Switches {
             status: AtomicU16::new(200),
             healthy: AtomicBool::new(true),
             pause: AtomicU64::new(0),
+            workers: Mutex::new(None),
             in_flight: AtomicUsize::new(0),
             released: watch::Sender::new(false),
             leaving: watch::Sender::new(false),
@@ -57,6 +60,15 @@ impl Switches {
 
     pub(crate) fn pause(&self) -> Duration {
         Duration::from_millis(self.0.pause.load(Ordering::Relaxed))
+    }
+
+    /// Waits for a worker, and for its work.
+    pub(crate) async fn work(&self) {
+        let workers = self.0.workers.lock().expect("nobody panicked").clone();
+        if let Some(Workers { free, span }) = workers {
+            let _worker = free.acquire().await.expect("workers are never closed");
+            sleep(span).await;
+        }
     }
 
     pub(crate) fn is_leaving(&self) -> bool {
@@ -93,6 +105,15 @@ impl Switches {
                 .healthy
                 .store(words.next() == Some("on"), Ordering::Relaxed),
             "pause" => self.0.pause.store(number(words.next()), Ordering::Relaxed),
+            "workers" => {
+                let count = usize::try_from(number(words.next())).expect("a count");
+                let workers = Workers {
+                    free: Arc::new(Semaphore::new(count)),
+                    span: Duration::from_millis(number(words.next())),
+                };
+                let workers = (count > 0).then_some(workers);
+                *self.0.workers.lock().expect("nobody panicked") = workers;
+            }
             "release" => drop(self.0.released.send_replace(true)),
             "leave" => drop(self.0.leaving.send_replace(true)),
             "end" => {
@@ -105,6 +126,13 @@ impl Switches {
         }
         true
     }
+}
+
+/// What a pod can do at a time; who waits is served in turn.
+#[derive(Clone, Debug)]
+struct Workers {
+    free: Arc<Semaphore>,
+    span: Duration,
 }
 
 /// A request in flight.
