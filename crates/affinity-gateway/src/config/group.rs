@@ -208,7 +208,7 @@ pub(crate) fn can_be_dialled(address: &SocketAddr) -> bool {
 }
 
 pub(super) const ENDPOINT: &str =
-    "an IP address and a port, such as \"10.0.0.7:8080\" (no host name)";
+    "an IP address and a port, such as \"10.0.0.7:8080\" (a host name goes into dns)";
 const MAX_GROUPS: usize = 64;
 const WEIGHTS: RangeInclusive<u64> = 0..=Weight::MAX.get() as u64;
 const PERCENT: RangeInclusive<u64> = 0..=100;

@@ -88,7 +88,10 @@ fn check_endpoints(blocks: &[Block<'_>], listen: &Listen) {
         if block.endpoints.is_empty() && block.group.discovery.is_none() && !gone {
             block.section.refuse(
                 "endpoints",
-                format!("is empty; accepted: at least one of {ENDPOINT}"),
+                format!(
+                    "is empty; accepted: at least one of {ENDPOINT}, \
+                     or dns or endpoints_file in its place"
+                ),
             );
         }
         for (field, address) in &block.endpoints {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -73,16 +73,23 @@ fn named(source: &str) -> &str {
 /// At most `limit` bytes of a file, or why it cannot be read.
 pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     // opening a pipe would wait for its writer
-    let metadata = std::fs::metadata(path).map_err(|error| error.kind().to_string())?;
+    let metadata = std::fs::metadata(path).map_err(|error| why(&error))?;
     if !metadata.is_file() {
         return Err("not a regular file".to_owned());
     }
     let mut content = Vec::new();
-    let file = File::open(path).map_err(|error| error.kind().to_string())?;
+    let file = File::open(path).map_err(|error| why(&error))?;
     file.take(limit)
         .read_to_end(&mut content)
-        .map_err(|error| error.kind().to_string())?;
+        .map_err(|error| why(&error))?;
     Ok(content)
+}
+
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        kind => kind.to_string(),
+    }
 }
 
 /// Decodes and judges a key; the message never holds a part of it.

@@ -105,7 +105,7 @@ impl One {
         let state = run.state(known, &self.health);
         if state != known {
             let (group, address) = (&self.group, self.endpoint.address());
-            tracing::info!(%group, %address, ?state, "endpoint state changed");
+            tracing::info!(%group, %address, state = state.as_str(), "endpoint state changed");
             self.groups.report(group, address, Source::Health, state);
         }
     }

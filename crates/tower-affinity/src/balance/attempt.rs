@@ -108,6 +108,11 @@ impl Attempt {
     fn fail(self, error: BoxError, harm: Harm) -> Failure {
         if let Some(outcome) = Outcome::of(&error) {
             self.groups.note(&self.lease, outcome);
+            // who cannot be reached is ejected at once, which is logged
+            if harm != Harm::Unreached {
+                let (group, address) = (self.lease.group(), self.lease.endpoint().address());
+                tracing::info!(%group, %address, outcome = outcome.as_str(), "endpoint failed a request");
+            }
         }
         self.end(Error::Endpoint(error), harm)
     }

@@ -35,6 +35,17 @@ impl Outcome {
         }
     }
 
+    /// The word in the log.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered(_) => "answered",
+            Self::Unreached => "unreached",
+            Self::TimedOut => "timed_out",
+            Self::BrokeOff => "broke_off",
+            Self::WrongGroup => "wrong_group",
+        }
+    }
+
     /// What `error` of the leaf says of the endpoint; `None` if it was not the endpoint's fault.
     pub(crate) fn of(error: &BoxError) -> Option<Self> {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**error);

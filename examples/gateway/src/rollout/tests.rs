@@ -284,6 +284,24 @@ next                      staged    0       -      3/3        3"
 }
 
 #[test]
+fn a_source_of_endpoints_that_fails_is_told_where_the_group_serves() {
+    let source = |stale: u64, failure: Value| json!({ "source": { "from": "dns a.test:80", "stale_seconds": stale, "failure": failure } });
+    let groups = [
+        group("a", "active", 1, &["ready"], &source(0, Value::Null)),
+        group("b", "active", 1, &["ready"], &source(8, json!("error"))),
+        group("c", "draining", 0, &["ready"], &source(0, json!("taken"))),
+        group("d", "aborted", 0, &["ready"], &source(9, json!("empty"))),
+    ];
+    let shown = shown(&groups);
+    let notes: Vec<_> = shown
+        .lines()
+        .skip(2)
+        .map(|line| line.split_once("source").map(|(_, note)| note))
+        .collect();
+    assert_eq!(notes, [None, Some(": error for 8s"), Some(": taken"), None]);
+}
+
+#[test]
 fn a_locked_rollout_is_shown_as_such() {
     let mut locked = rollout(&[]);
     locked["locked"] = json!(true);

@@ -64,6 +64,14 @@ pub(super) struct GroupView {
     waits_for: Vec<String>,
     last_expiry: Option<u64>,
     abort: Option<AbortView>,
+    source: Option<SourceView>,
+}
+
+/// Where its endpoints are found, as far as something is wrong there.
+#[derive(Debug, Deserialize)]
+struct SourceView {
+    stale_seconds: u64,
+    failure: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -158,7 +166,19 @@ impl GroupView {
         if serves && self.ready() == 0 {
             notes.push("no ready endpoint".to_owned());
         }
+        let source = self.source.as_ref().filter(|_| serves);
+        notes.extend(source.and_then(SourceView::note));
         notes.join(", ")
+    }
+}
+
+impl SourceView {
+    fn note(&self) -> Option<String> {
+        let failure = self.failure.as_ref()?;
+        Some(match self.stale_seconds {
+            0 => format!("source: {failure}"),
+            since => format!("source: {failure} for {since}s"),
+        })
     }
 }
 

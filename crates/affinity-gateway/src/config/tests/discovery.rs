@@ -73,6 +73,10 @@ fn a_source_that_is_none_is_refused_with_its_key() {
         let error = read(&with(source)).expect_err(source);
         assert!(error.to_string().contains(key), "{source}: {error}");
     }
+    let error = read(&with("")).expect_err("no source").to_string();
+    assert!(error.contains("dns or endpoints_file"), "{error}");
+    let error = read(&with("endpoints = [\"localhost:80\"]")).expect_err("a name");
+    assert!(error.to_string().contains("goes into dns"), "{error}");
     for (servers, key) in [
         ("{}", "upstream.dns.servers"),
         ("{ servers = [] }", "upstream.dns.servers"),

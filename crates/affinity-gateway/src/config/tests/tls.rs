@@ -86,14 +86,14 @@ fn a_wrong_pair_is_refused_with_its_key_its_value_and_what_is_accepted() {
             "key.pem",
             "cert",
             "gone.pem",
-            ["not found", no_pem],
+            ["no such file", no_pem],
         ),
         (
             "cert.pem",
             "gone.pem",
             "key",
             "gone.pem",
-            ["not found", no_key],
+            ["no such file", no_key],
         ),
         (
             "tickets-new",
@@ -151,7 +151,7 @@ fn a_wrong_ticket_key_is_refused_without_being_shown() {
         ("\"env:SHORT\"", "at least 32"),
         ("\"env:ZEROS\"", "accepted"),
         ("\"env:UNSET\"", "not set"),
-        ("\"file:gone\"", "not found"),
+        ("\"file:gone\"", "no such file"),
         ("\"file:cert.pem\"", "accepted"),
         (&format!("\"{KEY_A}\""), "\"env:NAME\""),
         (

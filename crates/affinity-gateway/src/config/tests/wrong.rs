@@ -335,7 +335,7 @@ fn keys_are_named_but_never_shown() {
     key("env:1A", &["has no source"]);
     key("file:", &["has no source"]);
     key("vault:x", &["has no source", "ID:env:NAME"]);
-    key("file:missing", &["the file missing", "not found"]);
+    key("file:missing", &["the file missing", "no such file"]);
     key("file:/dev/zero", &["not a regular file"]);
     refused(
         "\"2026-08:",
