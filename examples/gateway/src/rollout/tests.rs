@@ -302,6 +302,36 @@ fn a_source_of_endpoints_that_fails_is_told_where_the_group_serves() {
 }
 
 #[test]
+fn endpoints_that_an_operator_drains_are_told() {
+    let mut groups = [1, 2].map(|drained| {
+        let mut group = group(
+            "a",
+            "active",
+            1,
+            &["ejected", "draining", "ready"],
+            &json!({}),
+        );
+        for endpoint in group["endpoints"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .take(drained)
+        {
+            endpoint["drain"] = json!(true);
+        }
+        group
+    });
+    groups[1]["name"] = json!("b");
+    let shown = shown(&groups);
+    let notes: Vec<_> = shown
+        .lines()
+        .skip(2)
+        .filter_map(|line| line.rsplit_once("  ").map(|(_, note)| note))
+        .collect();
+    assert_eq!(notes, ["1 endpoint drains", "2 endpoints drain"]);
+}
+
+#[test]
 fn a_locked_rollout_is_shown_as_such() {
     let mut locked = rollout(&[]);
     locked["locked"] = json!(true);

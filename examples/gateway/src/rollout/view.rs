@@ -77,6 +77,8 @@ struct SourceView {
 #[derive(Debug, Deserialize)]
 pub(super) struct EndpointView {
     state: String,
+    #[serde(default)]
+    drain: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -165,6 +167,11 @@ impl GroupView {
         let serves = matches!(self.state.as_str(), "active" | "draining");
         if serves && self.ready() == 0 {
             notes.push("no ready endpoint".to_owned());
+        }
+        match self.endpoints.iter().filter(|one| one.drain).count() {
+            0 => {}
+            1 => notes.push("1 endpoint drains".to_owned()),
+            many => notes.push(format!("{many} endpoints drain")),
         }
         let source = self.source.as_ref().filter(|_| serves);
         notes.extend(source.and_then(SourceView::note));
