@@ -177,7 +177,7 @@ fn the_share_of_sessions_that_an_endpoint_is_the_first_for_grows_evenly_and_is_k
 #[test]
 fn where_all_endpoints_start_none_is_left_out() {
     let clock = HandClock::at(Timestamp::from_secs(START));
-    let groups = Groups::new(clock.clone());
+    let groups = Groups::new(clock);
     groups.balance(Balancing {
         slow_start: std::time::Duration::from_secs(10),
         ..Balancing::default()
