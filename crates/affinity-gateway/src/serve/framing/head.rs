@@ -41,8 +41,11 @@ pub(in crate::serve) struct Heads {
 ///
 /// One empty line before it is skipped (RFC 9112, section 2.2).
 pub(super) fn read(bytes: &[u8], limits: Heads) -> Result<Option<Head>, Fault> {
-    if bytes.starts_with(b"\r\n\r\n") {
-        return Err(Fault::Malformed);
+    match bytes.strip_prefix(b"\r\n").unwrap_or(bytes) {
+        // httparse skips any number of them, so all would be read again with each that comes
+        [b'\n', ..] => return Err(Fault::BareLf),
+        [b'\r', b'\n', ..] => return Err(Fault::Malformed),
+        _ => {}
     }
     let read = if limits.fields <= FEW {
         read_into(bytes, &mut [const { MaybeUninit::uninit() }; FEW], limits)

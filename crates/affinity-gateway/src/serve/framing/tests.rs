@@ -112,6 +112,17 @@ fn a_head_is_bounded_before_its_end_has_come() {
     assert_eq!(seen(&lines), Seen::Bad(0, Fault::TooLarge));
 }
 
+/// Each byte of them would have all of them read again.
+#[test]
+fn empty_lines_before_a_head_are_not_collected() {
+    assert_eq!(seen("\n"), Seen::Bad(0, Fault::BareLf));
+    assert_eq!(seen("\r\n\n"), Seen::Bad(0, Fault::BareLf));
+    assert_eq!(seen("\r\n\r\n"), Seen::Bad(0, Fault::Malformed));
+    assert_eq!(seen("\r\n"), Seen::Good(0));
+    let request = "\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    assert_eq!(seen(request), Seen::Good(request.len()));
+}
+
 #[test]
 fn a_part_of_a_head_is_kept_until_its_end_comes() {
     let mut watch = Watch::new(LIMITS);
