@@ -132,6 +132,17 @@ impl<I: AsyncRead + Unpin> Framed<I> {
         Poll::Ready(Ok(read > 0))
     }
 
+    /// Ready at the end of the stream, so that a client that has left is noticed, while what comes
+    /// before it cannot be given out yet. Behind more than a little of that it is not looked for.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.held.len() < EARLY {
+            if !ready!(self.poll_more(cx))? {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        Poll::Pending
+    }
+
     /// Reads into `out`, and keeps back what is not good.
     fn poll_straight(
         &mut self,
@@ -187,9 +198,10 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
                 None => {}
             }
             if this.watch.is_waiting() {
-                match ready!(this.gate.poll_answered(this.watch.heads(), cx)) {
-                    true => this.watch.pass_through(),
-                    false => this.watch.answered(),
+                match this.gate.poll_answered(this.watch.heads(), cx) {
+                    Poll::Ready(true) => this.watch.pass_through(),
+                    Poll::Ready(false) => this.watch.answered(),
+                    Poll::Pending => return this.poll_end(cx),
                 }
                 this.look();
                 continue;
@@ -259,6 +271,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Framed<I> {
         Poll::Ready(Ok(()))
     }
 }
+
+/// So much may come while an answer decides what it is.
+const EARLY: usize = 4096;
 
 /// Long enough for a client on another continent to read an answer.
 const LINGER: Duration = Duration::from_millis(500);

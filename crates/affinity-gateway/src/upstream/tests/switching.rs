@@ -106,6 +106,23 @@ async fn refused_upgrade_is_an_ordinary_answer() {
     assert_eq!(gateway.held(), 0);
 }
 
+/// The answer decides what follows such a request, so its bytes are not read on meanwhile.
+#[tokio::test]
+async fn a_client_that_leaves_before_its_upgrade_is_answered_frees_its_endpoint() {
+    for sent in [UPGRADE.to_owned(), format!("{UPGRADE}early.")] {
+        let address = endpoint(|mut wire| async move {
+            wire.rest().await;
+        })
+        .await;
+        let gateway = Running::proxy(address).await;
+        let mut client = Wire::connect(gateway.address).await;
+        client.send(&sent).await;
+        eventually("the request", || gateway.held() == 1).await;
+        drop(client);
+        eventually("the lease to be released", || gateway.held() == 0).await;
+    }
+}
+
 #[tokio::test]
 async fn switching_unasked_is_a_fault_of_the_endpoint() {
     let address = endpoint(|mut wire| async move {
