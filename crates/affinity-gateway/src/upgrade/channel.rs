@@ -27,9 +27,12 @@ impl Channel {
         Self(stream)
     }
 
-    /// The user that the other process runs as.
-    pub(super) fn peer(&self) -> io::Result<u32> {
-        Ok(self.0.peer_cred()?.uid())
+    /// Refuses the other process unless it runs as `user`.
+    pub(super) fn admit(&self, user: u32) -> Result<(), UpgradeError> {
+        match self.0.peer_cred()?.uid() {
+            other if other == user => Ok(()),
+            other => Err(UpgradeError::User(other)),
+        }
     }
 
     pub(super) async fn say(&self, word: &str) -> io::Result<()> {
@@ -139,6 +142,17 @@ mod tests {
             let came = TcpListener::from(came);
             assert_eq!(came.local_addr().unwrap(), address);
             assert_eq!(came.accept().unwrap().1, client.local_addr().unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_process_of_another_user_is_not_talked_to() {
+        let own = rustix::process::geteuid().as_raw();
+        let (one, other) = pair();
+        for end in [one, other] {
+            assert!(end.admit(own).is_ok(), "it is our own");
+            let refused = end.admit(own + 1).unwrap_err();
+            assert!(matches!(refused, UpgradeError::User(user) if user == own));
         }
     }
 

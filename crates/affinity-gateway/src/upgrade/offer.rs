@@ -96,10 +96,7 @@ impl Offer {
         channel: &Channel,
         sealed: &mut Sealed<'_>,
     ) -> Result<(), UpgradeError> {
-        let user = channel.peer()?;
-        if user != rustix::process::geteuid().as_raw() {
-            return Err(UpgradeError::User(user));
-        }
+        channel.admit(rustix::process::geteuid().as_raw())?;
         channel.expect(HELLO).await?;
         self.hand_sockets(channel).await?;
         channel.expect(SEAL).await?;
