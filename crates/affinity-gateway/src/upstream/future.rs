@@ -126,7 +126,7 @@ fn answered(
     let (status, switch) = (answer.status(), handover.switch.clone());
     if !switch.is_agreed(status, answer.headers()) {
         if switch.would_mislead(status) {
-            return Err(UpstreamError::new(UpstreamFault::Protocol));
+            return Err(UpstreamError::new(UpstreamFault::Declined));
         }
         return response::pass_on(answer).map(|answer| (answer, place));
     }

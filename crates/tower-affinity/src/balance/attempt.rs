@@ -164,7 +164,9 @@ impl Harm {
                     UpstreamFault::Connect => Self::Unreached,
                     UpstreamFault::Unsent => Self::Unsent,
                     UpstreamFault::Closed | UpstreamFault::Timeout => Self::Unknown,
-                    UpstreamFault::Protocol | UpstreamFault::RequestBody => Self::Final,
+                    UpstreamFault::Protocol
+                    | UpstreamFault::Declined
+                    | UpstreamFault::RequestBody => Self::Final,
                 };
             }
             cause = error.source();

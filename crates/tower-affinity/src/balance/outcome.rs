@@ -55,7 +55,9 @@ impl Outcome {
                     UpstreamFault::Connect => Some(Self::Unreached),
                     UpstreamFault::Timeout => Some(Self::TimedOut),
                     UpstreamFault::Closed | UpstreamFault::Protocol => Some(Self::BrokeOff),
-                    UpstreamFault::Unsent | UpstreamFault::RequestBody => None,
+                    UpstreamFault::Unsent
+                    | UpstreamFault::Declined
+                    | UpstreamFault::RequestBody => None,
                 };
             }
             cause = error.source();

@@ -83,6 +83,10 @@ impl Answer {
                 Problem::UpstreamError,
                 "the endpoint's answer is not valid; whether it carried out the request is not known",
             ),
+            UpstreamFault::Declined => (
+                Problem::UpstreamError,
+                "the endpoint does not serve what was asked for; asking again does not help",
+            ),
             UpstreamFault::RequestBody => {
                 (Problem::BadRequest, "the body of the request ended early")
             }

@@ -21,6 +21,10 @@ pub enum UpstreamFault {
     /// What it answered is not valid, or ambiguous.
     #[error("the endpoint's answer is not valid")]
     Protocol,
+    /// It lives and does not serve what was asked for, such as a WebSocket on a page without one.
+    /// Any client can ask for that, so it says nothing of the endpoint.
+    #[error("the endpoint does not serve what was asked for")]
+    Declined,
     /// The request's own body failed: its sender went away or broke its framing.
     #[error("the request's body ended early")]
     RequestBody,

@@ -53,7 +53,7 @@ async fn answer(error: impl Into<BoxError>) -> (u16, String) {
 #[tokio::test]
 async fn each_error_has_its_answer() {
     let group = || name("a");
-    let cases: [(BoxError, u16, &str); 10] = [
+    let cases: [(BoxError, u16, &str); 11] = [
         (
             Unserved::NoReadyEndpoint(group()).into(),
             503,
@@ -67,6 +67,7 @@ async fn each_error_has_its_answer() {
         (UpstreamFault::Unsent.into(), 502, "upstream-error"),
         (UpstreamFault::Closed.into(), 502, "upstream-error"),
         (UpstreamFault::Protocol.into(), 502, "upstream-error"),
+        (UpstreamFault::Declined.into(), 502, "upstream-error"),
         (UpstreamFault::RequestBody.into(), 400, "bad-request"),
     ];
     for (error, status, kind) in cases {

@@ -11,12 +11,12 @@ use proptest::prelude::*;
 use tower_affinity_core::{NewGroup, Revision, Rollout, Timestamp};
 use tower_affinity_testing::{START, active, name, rollout};
 
-use super::super::{Error, Retries, Unserved};
+use super::super::{EndpointState, Error, Retries, Unserved};
 use super::address;
 use super::script::{Act, Seen, Stage, group, request};
 use crate::Rollouts;
 use crate::respond::UpstreamFault::{
-    self, Closed, Connect, Protocol, RequestBody, Timeout, Unsent,
+    self, Closed, Connect, Declined, Protocol, RequestBody, Timeout, Unsent,
 };
 
 const BROKEN: Act = Act::Fails(Closed, 1);
@@ -99,6 +99,21 @@ async fn what_no_endpoint_has_seen_is_sent_again_whatever_its_method_and_length(
         assert_eq!(stage.send(post).await.unwrap(), 200);
         assert_eq!(stage.seen()[1].body, long);
         assert_eq!(stage.outcomes(), once("success"));
+    }
+}
+
+/// Clients can ask for what an endpoint does not serve as often as they like.
+#[tokio::test]
+async fn what_an_endpoint_declines_is_asked_for_once_and_ejects_nobody() {
+    let stage = Stage::new(&[Act::Fails(Declined, 0); 40]);
+    for asked in 1..=40 {
+        let answer = stage.send(request(Method::GET, "")).await;
+        assert_eq!(fault(answer), Declined, "request {asked}");
+    }
+    assert_eq!(stage.seen().len(), 40);
+    assert_eq!(stage.outcomes(), []);
+    for endpoint in stage.groups.endpoints(&name("a")) {
+        assert_eq!(endpoint.state(), EndpointState::Ready);
     }
 }
 
