@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use hyper_util::client::legacy;
+use rustix::io::Errno;
 use tower_affinity::respond::UpstreamFault;
 
 use crate::causes::with_causes;
@@ -46,7 +47,7 @@ impl UpstreamError {
 impl From<legacy::Error> for UpstreamError {
     fn from(error: legacy::Error) -> Self {
         let fault = if error.is_connect() {
-            UpstreamFault::Connect
+            unopened(&error)
         } else {
             error
                 .source()
@@ -61,6 +62,19 @@ impl From<hyper::Error> for UpstreamError {
     fn from(error: hyper::Error) -> Self {
         Self::caused(fault_of(&error), error)
     }
+}
+
+/// What it says that no connection was opened: nothing of the endpoint, if it was we who ran short.
+pub(super) fn unopened(error: &(dyn Error + 'static)) -> UpstreamFault {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let errno = error.downcast_ref().and_then(Errno::from_io_error);
+        if let Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) = errno {
+            return UpstreamFault::Unsent;
+        }
+        next = error.source();
+    }
+    UpstreamFault::Connect
 }
 
 fn fault_of(error: &hyper::Error) -> UpstreamFault {

@@ -22,6 +22,7 @@ use tower_affinity::respond::UpstreamFault;
 use super::{
     UpstreamError,
     dial::Dialer,
+    error::unopened,
     shared::{Connection, Place, Word},
 };
 
@@ -85,7 +86,7 @@ where
                 if request.method() == Method::CONNECT
                     && !place.takes_connect(connections.0.patience).await
                 {
-                    return Err(UpstreamError::new(UpstreamFault::Protocol));
+                    return Err(UpstreamError::new(UpstreamFault::Declined));
                 }
                 let mut failed = match sender.try_send_request(request).await {
                     Ok(mut response) => {
@@ -128,8 +129,11 @@ where
         match self.open(address, &slot).await {
             Ok(place) => Ok(place),
             Err(error) => {
-                slot.failures.fetch_add(1, Ordering::Release);
-                Err(UpstreamError::caused(UpstreamFault::Connect, error))
+                let fault = unopened(&*error);
+                if fault == UpstreamFault::Connect {
+                    slot.failures.fetch_add(1, Ordering::Release);
+                }
+                Err(UpstreamError::caused(fault, error))
             }
         }
     }

@@ -12,6 +12,7 @@ use std::{net::SocketAddr, time::Duration};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Empty, Full};
+use rustix::io::Errno;
 use tokio::{net::TcpListener, sync::mpsc, time::advance};
 use tokio_test::{assert_pending, assert_ready, task};
 use tower::ServiceExt;
@@ -25,6 +26,7 @@ use crate::{
         Limits, TimeoutKind, Upstream, UpstreamError, UpstreamOptions,
         body::{Forwarded, Progress},
         deadline::Deadline,
+        error::unopened,
     },
     wire::{Running, Wire, endpoint, within},
 };
@@ -58,6 +60,7 @@ async fn every_fault_has_its_problem() {
         (UpstreamFault::Connect, Problem::UpstreamError),
         (UpstreamFault::Closed, Problem::UpstreamError),
         (UpstreamFault::Protocol, Problem::UpstreamError),
+        (UpstreamFault::Declined, Problem::UpstreamError),
         (UpstreamFault::Timeout, Problem::UpstreamTimeout),
         (UpstreamFault::RequestBody, Problem::BadRequest),
     ] {
@@ -83,6 +86,21 @@ async fn refused_connection_says_that_nothing_was_sent() {
     let error = error(address, UpstreamOptions::new()).await;
     assert_eq!(error.fault(), UpstreamFault::Connect);
     assert!(error.unsent());
+}
+
+/// Who fills our table of descriptors must not have every endpoint ejected by it.
+#[test]
+fn what_we_run_short_of_is_no_fault_of_the_endpoint() {
+    for (errno, fault) in [
+        (Errno::MFILE, UpstreamFault::Unsent),
+        (Errno::NFILE, UpstreamFault::Unsent),
+        (Errno::NOMEM, UpstreamFault::Unsent),
+        (Errno::CONNREFUSED, UpstreamFault::Connect),
+        (Errno::TIMEDOUT, UpstreamFault::Connect),
+    ] {
+        let error = std::io::Error::from(errno);
+        assert_eq!(unopened(&error), fault, "{errno}");
+    }
 }
 
 #[tokio::test]
