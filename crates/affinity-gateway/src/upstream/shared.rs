@@ -98,9 +98,12 @@ impl Place {
     pub(super) async fn takes_connect(&self, patience: Duration) -> bool {
         let mut told = self.0.takes_connect.subscribe();
         let asking = async {
+            let mut pause = ASK_AGAIN;
             loop {
                 self.0.asked.notify_one();
-                tokio::time::sleep(ASK_AGAIN).await;
+                tokio::time::sleep(pause).await;
+                // of many that wait in vain none is to keep a core busy
+                pause *= 2;
             }
         };
         tokio::select! {
@@ -141,3 +144,34 @@ const ASK_AGAIN: Duration = Duration::from_millis(2);
 
 /// The most exchanges on one connection whatever its peer takes: a lost packet holds them all up.
 const MOST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A client can have many that wait for an endpoint that never takes it.
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_long_for_extended_connect_asks_seldom() {
+        let word = Arc::new(Word::default());
+        word.exchanges.store(1, Ordering::Relaxed);
+        let place = Place(Arc::clone(&word));
+        let asked = Cell::new(0);
+        let counted = async {
+            loop {
+                word.asked().await;
+                asked.set(asked.get() + 1);
+            }
+        };
+        tokio::select! {
+            takes = place.takes_connect(Duration::from_secs(10)) => assert!(!takes),
+            () = counted => {}
+        }
+        assert!(
+            (8..=16).contains(&asked.get()),
+            "asked {} times",
+            asked.get()
+        );
+    }
+}
