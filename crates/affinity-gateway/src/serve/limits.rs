@@ -21,7 +21,7 @@ pub struct Limits {
     /// 75 s by default: how long an HTTP/1.1 connection may be silent between two requests.
     pub keep_alive: Duration,
     /// 30 s by default: how long the body of a request may bring nothing, and how long a client may
-    /// take nothing of an answer.
+    /// take nothing of an answer or of a tunnel.
     pub body_timeout: Duration,
     /// 16,384 by default: at so many open connections no more is accepted until one ends. Tunnels
     /// do not count, they are requests that have been handed over.

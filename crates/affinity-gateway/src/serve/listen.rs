@@ -71,6 +71,7 @@ where
     let shutdown = shutdown.into();
     let (within, delay) = (options.drain_deadline, options.drain_delay);
     let limits = options.limits.clone();
+    tunnels.limit(limits.clone());
     let recorder = Arc::clone(&options.connections);
     let protocol = Arc::new(Protocol::new(options));
     let (connections, ending) = (TaskTracker::new(), Ending::default());

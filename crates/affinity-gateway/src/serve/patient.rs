@@ -13,7 +13,7 @@ use super::activity::Activity;
 
 /// Fails once the other side has taken nothing for too long of what it was sent.
 #[derive(Debug)]
-pub(super) struct Patient<I> {
+pub(crate) struct Patient<I> {
     inner: I,
     patience: Duration,
     // made at the first wait: most connections have none

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::{LiveLimits, activity::Activity, patient::Patient};
+
 /// The open tunnels: upgraded connections that bytes are copied through.
 ///
 /// hyper's connection ends at the `101`, so nothing but this knows that a tunnel still runs. The
@@ -27,6 +29,8 @@ struct Open {
     /// Whether every tunnel that is opened from now on is asked to end at once.
     over: bool,
     asked: usize,
+    /// Those of the listener that the clients came to.
+    limits: LiveLimits,
 }
 
 impl Tunnels {
@@ -63,6 +67,18 @@ impl Tunnels {
             }
             drop(place);
         });
+    }
+
+    /// The client's side of a tunnel, which fails once the client has taken nothing for too long.
+    /// On HTTP/2 nothing else would notice: its connection goes on taking other streams.
+    pub(crate) fn patient<I>(&self, client: I) -> Patient<I> {
+        let patience = self.open().limits.present().body_timeout;
+        Patient::new(client, patience, Activity::default())
+    }
+
+    /// What counts for clients from now on.
+    pub(super) fn limit(&self, limits: LiveLimits) {
+        self.open().limits = limits;
     }
 
     fn enter(&self) -> (Place, CancellationToken) {

@@ -46,8 +46,9 @@ impl Handover {
         } = self;
         let is_websocket = switch.is_websocket();
         let cut = held.get::<Lease>().cloned().map(Cut::of);
+        let of = tunnels.clone();
         tunnels.spawn(|end| async move {
-            let copied = copy(client, endpoint, is_websocket, end.clone());
+            let copied = copy(client, endpoint, is_websocket, &of, end.clone());
             let ended = tokio::select! {
                 ended = copied => ended,
                 () = over(cut, end) => Err(StreamCut.into()),
@@ -76,10 +77,11 @@ async fn copy(
     client: OnUpgrade,
     endpoint: OnUpgrade,
     is_websocket: bool,
+    tunnels: &Tunnels,
     end: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut endpoint = Ending::new(TokioIo::new(endpoint.await?), is_websocket, end);
-    let mut client = TokioIo::new(client.await?);
+    let mut client = tunnels.patient(TokioIo::new(client.await?));
     copy_bidirectional(&mut client, &mut endpoint).await?;
     Ok(())
 }

@@ -7,7 +7,7 @@
     clippy::panic
 )]
 
-use std::{future::ready, net::SocketAddr};
+use std::{future::ready, net::SocketAddr, time::Duration};
 
 use axum::body::Body;
 use http::{Method, Request, Response, StatusCode};
@@ -18,7 +18,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::peers::{Endpoint, builder, client, h2c};
 use crate::{
-    upstream::switch::accept_of,
+    serve::{Limits, LiveLimits, ServeOptions},
+    upstream::{UpstreamOptions, switch::accept_of},
     wire::{Running, Wire, endpoint, eventually, within},
 };
 
@@ -197,6 +198,60 @@ async fn an_http2_endpoint_without_extended_connect_is_asked_for_none() {
     let answer = within("the answer", client.send_request(connect("websocket")));
     assert_eq!(answer.await.unwrap().status(), StatusCode::BAD_GATEWAY);
     assert!(gateway.tunnels.is_empty());
+}
+
+/// What an endpoint has to say is held for a client only so long.
+#[tokio::test]
+async fn a_client_that_takes_nothing_of_its_websocket_is_left() {
+    let flood = endpoint(|mut wire| async move {
+        let head = wire.head().await;
+        let mut lines = head.lines();
+        let key = lines.find_map(|line| line.strip_prefix("sec-websocket-key: "));
+        let accept = accept_of(key.expect("a key").as_bytes()).unwrap();
+        wire.send(switching(accept.to_str().unwrap())).await;
+        while wire.try_send([0; 65_536]).await {}
+    })
+    .await;
+    let limits = LiveLimits::new(Limits {
+        body_timeout: Duration::from_millis(200),
+        ..Limits::default()
+    });
+    let options = ServeOptions::new().limits(limits);
+    let gateway = Running::proxy_with(flood, UpstreamOptions::new(), options).await;
+
+    let mut http1 = Wire::connect(gateway.address).await;
+    http1
+        .send(
+            "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        )
+        .await;
+    http1.head().await;
+    eventually("HTTP/1.1 to be left", || gateway.tunnels.is_empty()).await;
+
+    let mut http2 = client(&gateway).await;
+    let answer = within("the answer", http2.send_request(connect("websocket")));
+    let io = within("the tunnel", hyper::upgrade::on(answer.await.unwrap())).await;
+    eventually("HTTP/2 to be left", || gateway.tunnels.is_empty()).await;
+    eventually("the leases to be released", || gateway.held() == 0).await;
+    drop((http1, io));
+}
+
+/// Any client can ask for a WebSocket anywhere: the endpoint that has none is not to be ejected.
+#[tokio::test]
+async fn an_endpoint_without_websockets_is_not_at_fault() {
+    let page = |_| "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned();
+    let plain = Running::proxy(http1(page).await).await;
+    let endpoint = Endpoint::start(builder(), |_: Request<Incoming>| {
+        ready(Response::new(Body::empty()))
+    })
+    .await;
+    for (what, gateway) in [("a page", plain), ("HTTP/2", h2c(endpoint.address).await)] {
+        let mut client = client(&gateway).await;
+        let answer = within(what, client.send_request(connect("websocket")));
+        let body = answer.await.unwrap().into_body().collect().await.unwrap();
+        assert_eq!(body.to_bytes(), "Declined", "{what}");
+    }
 }
 
 #[tokio::test]
