@@ -1,4 +1,4 @@
-//! F44: heads that are large, or stand for much, on many connections at once.
+//! SEC-26 and SEC-27: heads that are large, or stand for much, on many connections at once.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn packed() -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn f44_heads_that_are_bombs_hold_no_more_than_twice_their_limit() {
+async fn sec_26_heads_that_are_bombs_hold_no_more_than_twice_their_limit() {
     let stage = Stage::with_files(20_000, |config| {
         config.sections = UPSTREAM.to_owned();
         config.listen = "header_timeout = \"60s\"".to_owned();
@@ -67,7 +67,7 @@ async fn f44_heads_that_are_bombs_hold_no_more_than_twice_their_limit() {
             shots.sent(attacked..until).quantile(0.99),
         );
         tell(&format!(
-            "F44: {count} {what}: {} KiB more for each, p99 {before:.1?} before and {during:.1?}",
+            "bombs: {count} {what}: {} KiB more for each, p99 {before:.1?} before and {during:.1?}",
             each / 1024
         ));
         assert_eq!(

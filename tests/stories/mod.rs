@@ -14,6 +14,7 @@ mod testers;
 // Operators.
 mod drained;
 mod edits;
+mod endpoint_drains;
 mod facts;
 mod fleet;
 mod joining;
