@@ -8,7 +8,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::support::{Site, Talk, get, talk};
 
-const SOON: &str = "header_timeout = \"500ms\"\nbody_timeout = \"500ms\"\nmax_body = 1000";
+const SOON: &str =
+    "header_timeout = \"500ms\"\nkeep_alive = \"500ms\"\nbody_timeout = \"500ms\"\nmax_body = 1000";
 const HEAD: [(&str, &str); 4] = [
     (":method", "POST"),
     (":scheme", "http"),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::admin::Admin;
@@ -285,6 +286,8 @@ impl Process {
         let status = timeout(BOUND, self.child.wait()).await;
         let status = status.unwrap_or_else(|_| panic!("it goes on: {}", self.log.text()));
         let code = status.expect("a child can be waited for").code();
+        // its last lines may still be on their way
+        self.log.whole().await;
         (
             code.unwrap_or_else(|| panic!("ended by a signal: {}", self.log.text())),
             self.log.text(),
@@ -294,7 +297,10 @@ impl Process {
 
 /// Everything that comes out of a pipe.
 #[derive(Clone, Debug, Default)]
-struct Log(Arc<Mutex<String>>);
+struct Log {
+    text: Arc<Mutex<String>>,
+    ended: Arc<watch::Sender<bool>>,
+}
 
 impl Log {
     fn of(pipe: impl AsyncRead + Send + Unpin + 'static) -> Self {
@@ -308,16 +314,24 @@ impl Log {
                 .await
                 .is_ok_and(|count| count > 0)
             {
-                let mut text = writer.0.lock().unwrap();
+                let mut text = writer.text.lock().unwrap();
                 text.push_str(&String::from_utf8_lossy(&line));
                 line.clear();
             }
+            writer.ended.send_replace(true);
         });
         log
     }
 
+    /// Waits until nobody can write to the pipe any more.
+    async fn whole(&self) {
+        let mut ended = self.ended.subscribe();
+        let whole = timeout(BOUND, ended.wait_for(|ended| *ended)).await.is_ok();
+        assert!(whole, "somebody holds its pipe: {}", self.text());
+    }
+
     fn text(&self) -> String {
-        self.0.lock().unwrap().clone()
+        self.text.lock().unwrap().clone()
     }
 }
 

@@ -154,11 +154,19 @@ impl SteadyClient {
         // what a closed connection gives back was never written: it goes out on the next one
         for _ in 0..8 {
             let (to, connection) = self.connection().await?;
+            let again = request.clone();
             let answer = match connection.send(request).await {
                 Ok(answer) => answer,
                 Err((_, Some(unsent))) => {
                     self.connection = None;
                     request = unsent;
+                    continue;
+                }
+                // nor was one processed that a connection in good order said goodbye to (RFC 9113,
+                // section 6.8); if it was, the ledgers tell
+                Err((error, None)) if is_goodbye(&error) => {
+                    self.connection = None;
+                    request = again;
                     continue;
                 }
                 Err((error, None)) => return Err(format!("sent, and {}", causes(&error))),
@@ -266,6 +274,13 @@ impl Connection {
             (error.into_error(), unsent)
         })
     }
+}
+
+fn is_goodbye(error: &hyper::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    cause.is_some_and(|cause: &h2::Error| {
+        cause.is_go_away() && cause.is_remote() && cause.reason() == Some(h2::Reason::NO_ERROR)
+    })
 }
 
 fn causes(error: &dyn std::error::Error) -> impl Display + use<> {

@@ -287,8 +287,9 @@ async fn the_verbs_of_the_binary_drain_an_endpoint_and_take_it_back() {
         refused.stderr
     );
     // one of two that are asked is no gateway
-    let nobody = ["--admin", "http://127.0.0.1:1", &first];
-    let partly = stage.rollout("undrain-endpoint", &nobody).await;
+    let here = format!("http://{}", stage.replica.admin.address());
+    let both = ["--admin", &here, "--admin", "http://127.0.0.1:1", &first];
+    let partly = stage.rollout("undrain-endpoint", &both).await;
     assert_eq!(partly.code, 5, "{}", partly.stderr);
     assert!(
         partly.stderr.contains("not done at http://127.0.0.1:1"),

@@ -184,7 +184,7 @@ async fn abort_checks_that_the_target_is_ready_unless_forced() {
     stage.fleet.kill(OLD);
     affinity_tests::until("an unhealthy endpoint", async || {
         let group = stage.admin().group(OLD).await;
-        (group["endpoints"][0]["state"] != "ready").then_some(())
+        (group["endpoints"][0]["state"] == "unhealthy").then_some(())
     })
     .await;
     let refused = stage.admin().verb(NEW, "abort", &json!({})).await;
