@@ -12,6 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio_util::task::AbortOnDropHandle;
 use tower_affinity::balance::{Endpoint, EndpointState, Groups, Source};
@@ -41,6 +42,12 @@ impl Checks {
         count: impl Fn(&GroupName, Answer) + Send + Sync + 'static,
     ) -> Self {
         groups.expect_checks(upstream.health.is_some());
+        // at the most until the checks of the other groups have failed as well
+        let doubt = upstream.health.as_ref().map(|health| {
+            let round = health.interval * (health.unhealthy_after + 1);
+            round.min(LONGEST_DOUBT)
+        });
+        groups.hesitate(doubt.unwrap_or_default());
         let task = match &upstream.health {
             Some(health) => {
                 let asker = Arc::new(Asker::new(health, options));
@@ -99,3 +106,6 @@ fn all(groups: &Groups) -> Vec<(GroupName, Arc<Endpoint>)> {
         })
         .collect()
 }
+
+/// While a group is doubted, requests wait for endpoints that may be dead.
+const LONGEST_DOUBT: Duration = Duration::from_secs(1);

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{
@@ -37,6 +38,10 @@ struct Shared {
     balancing: ArcSwap<Balancing>,
     /// Whether somebody checks the health of endpoints.
     checked: AtomicBool,
+    /// See [`Groups::hesitate`], in milliseconds.
+    hesitation: AtomicU64,
+    /// When most groups were without a healthy endpoint last, in milliseconds.
+    doubted: AtomicU64,
     clock: Arc<dyn Clock>,
     start: Timestamp,
 }
@@ -62,6 +67,8 @@ impl Groups {
             changing: Mutex::new(()),
             balancing: ArcSwap::default(),
             checked: AtomicBool::new(false),
+            hesitation: AtomicU64::new(0),
+            doubted: AtomicU64::new(0),
             start: clock.now(),
             clock: Arc::new(clock),
         }))
@@ -344,10 +351,40 @@ impl Groups {
         }
     }
 
+    /// Whether `group`, of which no endpoint is healthy, is tried all the same: most groups are like
+    /// it, or were a moment ago, or it is so for too short a time to know.
+    fn doubts(&self, table: &Table, group: &Group) -> bool {
+        let within = self.0.hesitation.load(Ordering::Relaxed);
+        let doubtful = are_checks_doubtful(table);
+        if within == 0 {
+            return doubtful;
+        }
+        let now = self.0.clock.now();
+        if doubtful {
+            self.0.doubted.store(now.as_millis(), Ordering::Relaxed);
+            return true;
+        }
+        let doubted = Timestamp::from_millis(self.0.doubted.load(Ordering::Relaxed));
+        let since = group
+            .load
+            .idle_since()
+            .map_or(doubted, |idle| idle.max(doubted));
+        now.since(since) < Duration::from_millis(within)
+    }
+
     fn start(&self, group: &Group, endpoint: &Endpoint) {
         if !self.0.balancing.load().slow_start.is_zero() && group.has_others(endpoint) {
             endpoint.start(self.0.clock.now());
         }
+    }
+
+    /// For how long a group is still tried after the last of its endpoints failed its checks, and
+    /// after those of most groups had failed; not at all by default. Endpoints are checked one by
+    /// one: if it is the checks that are wrong, one group fails them, and passes them again, a
+    /// moment before the others.
+    pub fn hesitate(&self, within: Duration) {
+        let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+        self.0.hesitation.store(millis, Ordering::Relaxed);
     }
 
     /// A place at an endpoint of the wanted group.
@@ -359,7 +396,7 @@ impl Groups {
         let Some(group) = table.get(name) else {
             return Err(Unserved::NoReadyEndpoint(name.clone()));
         };
-        let doubtful = || are_checks_doubtful(&table);
+        let doubtful = || self.doubts(&table, group);
         let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
         let (endpoints, avoid) = (&group.endpoints, wanted.avoid);
         let chosen = wanted.bound.and_then(|bound| {
