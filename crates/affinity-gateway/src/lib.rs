@@ -16,6 +16,8 @@ pub mod upstream;
 
 mod trust;
 
+mod write_through;
+
 mod scheme;
 
 // What changes the path, and what looks at it.

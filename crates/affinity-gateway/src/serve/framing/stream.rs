@@ -1,6 +1,6 @@
 //! The stream that hyper reads: bytes of whole and unambiguous heads, and of their bodies.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio_util::io::poll_read_buf;
 use super::gate::Gate;
 use super::head::Heads;
 use super::watch::{Seen, Watch};
+use crate::write_through::write_through;
 
 /// A stream that gives out nothing that is not good, and stands in for what it keeps.
 ///
@@ -218,29 +219,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Framed<I> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
+    write_through!(but poll_shutdown);
 
     /// After a refusal the rest of what the client sends is read for a moment: closed with bytes
     /// unread, the connection would be reset, and the client might never see why.
