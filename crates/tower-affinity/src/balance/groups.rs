@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use tower_affinity_core::{
-    Clock, EndpointId, EndpointRef, GroupId, GroupName, Readiness, Ready, Timestamp,
-};
+use arc_swap::{ArcSwap, Guard};
+use tower_affinity_core::{Clock, GroupId, GroupName, Timestamp};
 
 use super::balancing::{Balancing, Choice};
-use super::bound::{choose, keeps};
+use super::bound::choose;
+use super::doubt::Doubt;
 use super::ejection::EjectionReason;
 use super::endpoint::{Endpoint, EndpointState, Source};
 use super::error::Unserved;
@@ -38,15 +37,12 @@ struct Shared {
     balancing: ArcSwap<Balancing>,
     /// Whether somebody checks the health of endpoints.
     checked: AtomicBool,
-    /// See [`Groups::hesitate`], in milliseconds.
-    hesitation: AtomicU64,
-    /// When most groups were without a healthy endpoint last, in milliseconds.
-    doubted: AtomicU64,
+    doubt: Doubt,
     clock: Arc<dyn Clock>,
     start: Timestamp,
 }
 
-type Table = HashMap<GroupName, Arc<Group>>;
+pub(super) type Table = HashMap<GroupName, Arc<Group>>;
 
 /// What became of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +63,7 @@ impl Groups {
             changing: Mutex::new(()),
             balancing: ArcSwap::default(),
             checked: AtomicBool::new(false),
-            hesitation: AtomicU64::new(0),
-            doubted: AtomicU64::new(0),
+            doubt: Doubt::default(),
             start: clock.now(),
             clock: Arc::new(clock),
         }))
@@ -247,11 +242,12 @@ impl Groups {
         }
     }
 
-    /// The view in which only a group with a healthy endpoint is ready, however many are not: for
-    /// who is about to send a group's sessions somewhere.
-    #[must_use]
-    pub fn healthy(&self) -> Healthy {
-        Healthy(self.clone())
+    /// For how long a group is still tried after the last of its endpoints failed its checks, and
+    /// after those of most groups had failed; not at all by default. Endpoints are checked one by
+    /// one: if it is the checks that are wrong, one group fails them, and passes them again, a
+    /// moment before the others.
+    pub fn hesitate(&self, within: Duration) {
+        self.0.doubt.hesitate(within);
     }
 
     /// How endpoints are chosen and left out from now on, in all groups. What is known of endpoints
@@ -274,7 +270,7 @@ impl Groups {
     pub fn panics(&self, group: &GroupName) -> bool {
         let table = self.0.table.load();
         table.get(group).is_some_and(|group| {
-            panics(&group.endpoints, || are_checks_doubtful(&table))
+            panics(&group.endpoints, || self.doubts(&table, group))
                 || group.is_usable() && group.endpoints.iter().all(|e| e.ejection().is_on())
         })
     }
@@ -314,7 +310,7 @@ impl Groups {
     pub(super) fn has_others(&self, group: &GroupName, tried: &[SocketAddr]) -> bool {
         let table = self.0.table.load();
         table.get(group).is_some_and(|group| {
-            let panics = panics(&group.endpoints, || are_checks_doubtful(&table));
+            let panics = panics(&group.endpoints, || self.doubts(&table, group));
             group.endpoints.iter().any(|endpoint| {
                 (endpoint.is_ready() || panics && endpoint.is_usable())
                     && !endpoint.ejection().is_on()
@@ -351,40 +347,23 @@ impl Groups {
         }
     }
 
-    /// Whether `group`, of which no endpoint is healthy, is tried all the same: most groups are like
-    /// it, or were a moment ago, or it is so for too short a time to know.
-    fn doubts(&self, table: &Table, group: &Group) -> bool {
-        let within = self.0.hesitation.load(Ordering::Relaxed);
-        let doubtful = are_checks_doubtful(table);
-        if within == 0 {
-            return doubtful;
-        }
-        let now = self.0.clock.now();
-        if doubtful {
-            self.0.doubted.store(now.as_millis(), Ordering::Relaxed);
-            return true;
-        }
-        let doubted = Timestamp::from_millis(self.0.doubted.load(Ordering::Relaxed));
-        let since = group
-            .load
-            .idle_since()
-            .map_or(doubted, |idle| idle.max(doubted));
-        now.since(since) < Duration::from_millis(within)
+    /// See [`Doubt::is_on`].
+    pub(super) fn doubts(&self, table: &Table, group: &Group) -> bool {
+        self.0.doubt.is_on(table, group, || self.0.clock.now())
+    }
+
+    pub(super) fn table(&self) -> Guard<Arc<Table>> {
+        self.0.table.load()
+    }
+
+    pub(super) fn start_of_time(&self) -> Timestamp {
+        self.0.start
     }
 
     fn start(&self, group: &Group, endpoint: &Endpoint) {
         if !self.0.balancing.load().slow_start.is_zero() && group.has_others(endpoint) {
             endpoint.start(self.0.clock.now());
         }
-    }
-
-    /// For how long a group is still tried after the last of its endpoints failed its checks, and
-    /// after those of most groups had failed; not at all by default. Endpoints are checked one by
-    /// one: if it is the checks that are wrong, one group fails them, and passes them again, a
-    /// moment before the others.
-    pub fn hesitate(&self, within: Duration) {
-        let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        self.0.hesitation.store(millis, Ordering::Relaxed);
     }
 
     /// A place at an endpoint of the wanted group.
@@ -487,56 +466,6 @@ impl Groups {
     }
 }
 
-impl Readiness for Groups {
-    /// A group that is not known has not been ready since the start.
-    fn of(&self, group: &GroupName) -> Ready {
-        let table = self.0.table.load();
-        let Some(group) = table.get(group) else {
-            return Ready::No {
-                since: self.0.start,
-            };
-        };
-        match group.load.idle_since() {
-            None => Ready::Yes,
-            Some(_) if group.is_usable() && are_checks_doubtful(&table) => Ready::Yes,
-            Some(since) => Ready::No { since },
-        }
-    }
-
-    fn has(&self, group: &GroupName, endpoint: &EndpointRef) -> bool {
-        let table = self.0.table.load();
-        let (Some(group), Some(id)) = (table.get(group), endpoint.known()) else {
-            return false;
-        };
-        let panics = panics(&group.endpoints, || are_checks_doubtful(&table));
-        let mut endpoints = group.endpoints.iter();
-        endpoints
-            .find(|endpoint| endpoint.id() == id)
-            .is_some_and(|endpoint| keeps(&group.endpoints, endpoint, panics))
-    }
-
-    fn endpoint_ids(&self, group: &GroupName) -> Option<Arc<[EndpointId]>> {
-        let table = self.0.table.load();
-        // a group that is not known has none, and no pin is read for it
-        table.get(group).map(|group| Arc::clone(&group.ids))
-    }
-}
-
-/// See [`Groups::healthy`].
-#[derive(Clone, Debug)]
-pub struct Healthy(Groups);
-
-impl Readiness for Healthy {
-    fn of(&self, group: &GroupName) -> Ready {
-        let shared = &self.0.0;
-        let table = shared.table.load();
-        let since = table
-            .get(group)
-            .map_or(Some(shared.start), |group| group.load.idle_since());
-        since.map_or(Ready::Yes, |since| Ready::No { since })
-    }
-}
-
 impl Default for Groups {
     fn default() -> Self {
         Self::new(SystemClock::new())
@@ -547,13 +476,4 @@ impl std::fmt::Debug for Groups {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Groups").field(&self.0.table.load()).finish()
     }
-}
-
-/// Whether more than half of the groups are without a healthy endpoint: then it is the checks, or
-/// us, and not the groups.
-fn are_checks_doubtful(table: &Table) -> bool {
-    let judged = || table.values().filter(|group| group.load.is_judged());
-    let usable = judged().filter(|group| group.is_usable()).count();
-    let failing = judged().filter(|group| group.is_failing()).count();
-    failing * 2 > usable
 }

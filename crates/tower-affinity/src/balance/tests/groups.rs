@@ -6,7 +6,7 @@ use std::time::Duration;
 use tower_affinity_core::{Clock, DrawKey, DrawSalt, Readiness, Ready, SessionId, Timestamp, draw};
 use tower_affinity_testing::{HandClock, START, id, name, rollout};
 
-use super::super::{Balancing, EndpointState, Groups, Unserved, Update, Wanted};
+use super::super::{Balancing, EndpointState, Groups, Source, Unserved, Update, Wanted};
 use super::{acquire, address, draining, groups, healthy, unhealthy};
 
 #[test]
@@ -264,4 +264,36 @@ fn an_endpoint_whose_health_is_asked_starts_until_the_first_answer() {
     groups.expect_checks(false);
     groups.update(&name("a"), [1, 2, 3].map(address));
     assert_eq!(states()[2], EndpointState::Ready, "nobody will ask it");
+}
+
+/// Checks that are wrong for all groups fail, and pass again, in one group before the others.
+#[test]
+fn a_group_that_fails_its_checks_before_or_longer_than_others_is_tried_for_a_moment() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    for (group, ports) in [("a", 1), ("b", 2), ("c", 3)] {
+        groups.update(&name(group), [address(ports)]);
+    }
+    groups.hesitate(Duration::from_secs(1));
+    let check = |group: &str, port, state| {
+        groups.report(&name(group), address(port), Source::Health, state);
+    };
+    let tried = |group| acquire(&groups, group).is_ok();
+    check("a", 1, EndpointState::Unhealthy);
+    assert!(tried("a"), "the others had no time to fail");
+    assert!(
+        matches!(groups.of(&name("a")), Ready::No { .. }),
+        "new sessions have other groups"
+    );
+    clock.advance(Duration::from_secs(1));
+    assert!(!tried("a"), "the others had their time and are well");
+    check("b", 2, EndpointState::Unhealthy);
+    check("c", 3, EndpointState::Unhealthy);
+    clock.advance(Duration::from_secs(60));
+    assert!(tried("a"), "checks that fail everywhere are not believed");
+    check("b", 2, EndpointState::Ready);
+    check("c", 3, EndpointState::Ready);
+    assert!(tried("a"), "its own check had no time to pass");
+    clock.advance(Duration::from_secs(1));
+    assert!(!tried("a"), "its own check had its time");
 }

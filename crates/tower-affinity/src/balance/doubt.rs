@@ -1,0 +1,60 @@
+//! Whether checks are believed that leave a group without a healthy endpoint.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tower_affinity_core::{GroupName, Timestamp};
+
+use super::group::Group;
+
+/// What is remembered of checks that failed too widely to be believed.
+#[derive(Debug, Default)]
+pub(super) struct Doubt {
+    /// For how long a group is tried that has just failed, in milliseconds.
+    hesitation: AtomicU64,
+    /// When most groups were without a healthy endpoint last, in milliseconds.
+    most_failed: AtomicU64,
+}
+
+impl Doubt {
+    pub(super) fn hesitate(&self, within: Duration) {
+        let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+        self.hesitation.store(millis, Ordering::Relaxed);
+    }
+
+    /// Whether `group`, of which no endpoint is healthy, is tried all the same: most groups are like
+    /// it, or were a moment ago, or it is so for too short a time to know. Endpoints are checked one
+    /// by one: if it is the checks that are wrong, one group fails them, and passes them again, a
+    /// moment before the others.
+    pub(super) fn is_on(
+        &self,
+        table: &HashMap<GroupName, Arc<Group>>,
+        group: &Group,
+        now: impl FnOnce() -> Timestamp,
+    ) -> bool {
+        let hesitation = Duration::from_millis(self.hesitation.load(Ordering::Relaxed));
+        let most_fail = most_fail(table);
+        if hesitation.is_zero() {
+            return most_fail;
+        }
+        let now = now();
+        if most_fail {
+            self.most_failed.store(now.as_millis(), Ordering::Relaxed);
+            return true;
+        }
+        let most_failed = Timestamp::from_millis(self.most_failed.load(Ordering::Relaxed));
+        let since = group.load.idle_since().unwrap_or(most_failed);
+        now.since(since.max(most_failed)) < hesitation
+    }
+}
+
+/// Whether more than half of the groups are without a healthy endpoint: then it is the checks, or
+/// us, and not the groups.
+pub(super) fn most_fail(table: &HashMap<GroupName, Arc<Group>>) -> bool {
+    let judged = || table.values().filter(|group| group.load.is_judged());
+    let usable = judged().filter(|group| group.is_usable()).count();
+    let failing = judged().filter(|group| group.is_failing()).count();
+    failing * 2 > usable
+}
