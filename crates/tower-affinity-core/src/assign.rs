@@ -5,6 +5,8 @@
 //! won in proportion to the weights, and raising one weight moves keys only to that group
 //! (Schindelhauer and Schomaker, "Weighted distributed hash tables", SPAA 2005: the logarithmic
 //! method).
+//! Where sessions are counted, the less loaded of two such draws wins: see [`draw_least_loaded`].
+//!
 //! The logarithm is that of `libm` and not the platform's, so that all machines agree bit for bit.
 
 use std::hash::Hasher;
@@ -13,12 +15,13 @@ use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher128};
 
-use crate::{EndpointId, Group, Readiness, Ready, Rollout, ServiceName, SessionId};
+use crate::{EndpointId, Group, Live, Readiness, Ready, Rollout, ServiceName, SessionId};
 
 /// A constant of the service that separates its draws from those of others. It is no secret.
 #[derive(Clone, Debug)]
 pub struct DrawSalt {
     groups: SipHasher24,
+    second: SipHasher24,
     keys: SipHasher128,
 }
 
@@ -27,8 +30,10 @@ impl DrawSalt {
     #[must_use]
     pub fn new(service: &ServiceName) -> Self {
         let (groups, keys) = (salt("group-draw", service), salt("draw-key", service));
+        let second = salt("second-draw", service);
         Self {
             groups: SipHasher24::new_with_key(&groups),
+            second: SipHasher24::new_with_key(&second),
             keys: SipHasher128::new_with_key(&keys),
         }
     }
@@ -40,20 +45,27 @@ impl DrawSalt {
         hasher.write(named);
         DrawKey(hasher.finish128().as_u128())
     }
+}
 
-    /// A uniform number in (0, 1) that depends on the key and the group's name only.
-    fn uniform(&self, key: DrawKey, group: &Group) -> f64 {
-        let mut hasher = self.groups;
-        hasher.write(&key.0.to_be_bytes());
-        hasher.write(group.name().as_str().as_bytes());
-        // 53 bits fill a double's fraction; the half keeps it away from both ends
-        ((hasher.finish() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
+/// A uniform number in (0, 1) that depends on the salted key and the group's name only.
+fn uniform(mut hasher: SipHasher24, key: DrawKey, group: &Group) -> f64 {
+    hasher.write(&key.0.to_be_bytes());
+    hasher.write(group.name().as_str().as_bytes());
+    // 53 bits fill a double's fraction; the half keeps it away from both ends
+    ((hasher.finish() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
 /// What the draw depends on besides the rollout: a session's id or a hash of what a scope names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DrawKey(u128);
+
+impl DrawKey {
+    /// The bits of the key.
+    #[must_use]
+    pub const fn bits(self) -> u128 {
+        self.0
+    }
+}
 
 impl From<SessionId> for DrawKey {
     fn from(session: SessionId) -> Self {
@@ -71,12 +83,44 @@ pub fn draw<'a>(
     rollout: &'a Rollout,
     ready: &dyn Readiness,
 ) -> Option<&'a Group> {
+    race(salt.groups, key, rollout, ready)
+}
+
+/// Draws twice, and takes the group that has fewer live sessions for its weight.
+///
+/// That is the power of two choices (Mitzenmacher, "The power of two choices in randomized load
+/// balancing", IEEE TPDS 12, 2001). Both draws are by weight, and they may draw the same group: so a
+/// count that is a moment old sends no herd to the emptiest group, and weight 0 stays exactly 0.
+#[must_use]
+pub fn draw_least_loaded<'a>(
+    salt: &DrawSalt,
+    key: DrawKey,
+    rollout: &'a Rollout,
+    ready: &dyn Readiness,
+    live: &dyn Live,
+) -> Option<&'a Group> {
+    let first = race(salt.groups, key, rollout, ready)?;
+    let second = race(salt.second, key, rollout, ready)?;
+    // a / wa > b / wb, without a division
+    let load = |group: &Group, other: &Group| {
+        u128::from(live.of(group.id())) * u128::from(other.weight().get())
+    };
+    let is_busier = load(first, second) > load(second, first);
+    Some(if is_busier { second } else { first })
+}
+
+fn race<'a>(
+    salt: SipHasher24,
+    key: DrawKey,
+    rollout: &'a Rollout,
+    ready: &dyn Readiness,
+) -> Option<&'a Group> {
     let mut best: Option<(f64, &Group)> = None;
     for group in rollout.groups() {
         if !group.takes_new_sessions() || ready.of(group.name()) != Ready::Yes {
             continue;
         }
-        let score = -libm::log(salt.uniform(key, group)) / f64::from(group.weight().get());
+        let score = -libm::log(uniform(salt, key, group)) / f64::from(group.weight().get());
         // equal scores are decided by name, so that the order of the groups has no say
         let wins = best.is_none_or(|(least, winner)| {
             score < least || (score == least && group.name() < winner.name())

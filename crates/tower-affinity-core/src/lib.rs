@@ -21,10 +21,11 @@ mod present;
 mod readiness;
 mod rollout;
 mod settle;
+mod store;
 mod time;
 mod token;
 
-pub use assign::{DrawKey, DrawSalt, draw, endpoint_draw, endpoint_rank};
+pub use assign::{DrawKey, DrawSalt, draw, draw_least_loaded, endpoint_draw, endpoint_rank};
 pub use clock::Clock;
 pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
@@ -49,6 +50,10 @@ pub use rollout::{
     TOMBSTONE_GRACE, Tombstone,
 };
 pub use settle::{Answer, Said, Settled, settle};
+pub use store::{
+    Admission, Breaker, BreakerChange, Claim, Live, LiveCounts, MAX_ROW, NoCounts, PinStore,
+    RowCodec, RowFault, RowKey, StoreCall, StoreError, Terms, is_current,
+};
 pub use time::Timestamp;
 pub use token::{
     Algorithm, CodeCollision, EndpointCodes, GroupCodes, Key, KeyDigest, KeyError, KeyId, Keyring,

@@ -1,11 +1,15 @@
 //! The pin: "session S is served by group G since T, issued at I, under rollout revision R".
 
+mod times;
+
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{
     EndpointCode, EndpointId, GroupCode, GroupId, Lifetimes, Revision, SessionId, Timestamp,
 };
+
+pub(crate) use self::times::SKEW;
 
 /// The group that a pin names, as far as this replica can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -357,6 +361,26 @@ impl SessionPin {
     #[must_use]
     pub fn precedence(&self) -> impl Ord + use<> {
         (self.revision, self.moves, self.issued)
+    }
+
+    /// Whether this pin takes the place of `standing`: it is a later one of the same session, or an
+    /// equally late one of the same group, which an answer has added something to. Of two moves in
+    /// one second, the first stands.
+    #[must_use]
+    pub fn supersedes(&self, standing: &Self) -> bool {
+        let of_session = self.session == standing.session;
+        let (ours, theirs) = (self.precedence(), standing.precedence());
+        of_session && (ours > theirs || (ours == theirs && self.group == standing.group))
+    }
+
+    /// The pin of a session that was seen in use: renewed if that is due, and nothing else.
+    #[must_use]
+    pub fn touched(self, now: Timestamp, lifetimes: Lifetimes) -> Self {
+        if self.is_due(now, lifetimes) {
+            self.renewed(self.revision, now, lifetimes)
+        } else {
+            self
+        }
     }
 }
 

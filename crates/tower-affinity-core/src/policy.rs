@@ -155,6 +155,9 @@ pub struct Policy {
     pub on_gone: OnGone,
     /// What a changed weight means for its sessions.
     pub on_step: OnStep,
+    /// Whether new sessions go where the fewest live for the weight, as far as they are counted; by
+    /// default the draw alone decides.
+    pub least_loaded: bool,
     /// How long its pins live.
     pub lifetimes: Lifetimes,
 }

@@ -39,6 +39,7 @@ pub mod identity;
 pub mod record;
 pub mod respond;
 pub mod signal;
+pub mod store;
 pub mod tag;
 pub mod wire;
 

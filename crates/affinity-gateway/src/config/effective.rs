@@ -249,6 +249,7 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         AssignBy::Header(name) => format!("header:{name}"),
         AssignBy::Cookie(name) => format!("cookie:{name}"),
         AssignBy::Address => "address".to_owned(),
+        AssignBy::LeastLoaded => "least_loaded".to_owned(),
     };
     let affinity = word(&LEVELS, &scope.affinity);
     let (on_gone, on_step) = (

@@ -1,8 +1,8 @@
 //! The question to the rule.
 
 use tower_affinity::core::{
-    Absence, AlwaysReady, Decision, Fault, Inputs, Newer, Outcome, Presented, Shown, Timestamp,
-    decide,
+    Absence, AlwaysReady, Decision, Fault, Inputs, LiveCounts, Newer, Outcome, Presented, Shown,
+    Timestamp, decide,
 };
 
 use super::session::{Phase, Session};
@@ -53,6 +53,7 @@ impl Asking {
             policy: Some(&phase.rules.policy),
             rollout: phase.rollout,
             ready: &AlwaysReady,
+            live: &LiveCounts::Unknown,
             salt: &phase.rules.salt,
             serving: None,
             now: at,

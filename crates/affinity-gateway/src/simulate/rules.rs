@@ -59,7 +59,9 @@ impl Rules {
             },
             salt: DrawSalt::new(&settings.service),
             streaming: scope.is_some_and(|scope| scope.streaming),
-            keyed: scope.is_some_and(|scope| scope.assign != AssignBy::Session),
+            keyed: scope.is_some_and(|scope| {
+                !matches!(scope.assign, AssignBy::Session | AssignBy::LeastLoaded)
+            }),
             skew: settings.pin.clock_skew,
             rollback: settings.rollback.clone(),
         })

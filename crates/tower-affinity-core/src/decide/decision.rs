@@ -34,6 +34,8 @@ pub struct Decision {
     /// What an endpoint is chosen by, the same for all requests of the session, where the pin names
     /// none that takes it; `None` if any endpoint serves, since the session is bound to none.
     pub endpoint_key: Option<DrawKey>,
+    /// Whether that choice is by live sessions, as far as they are counted.
+    pub least_loaded: bool,
 }
 
 impl Decision {
@@ -50,6 +52,12 @@ impl Decision {
         let has_none = self.pin.as_ref().is_some_and(|pin| pin.endpoint.is_none());
         // of a pin above our revision nothing is changed but its times
         self.endpoint_key.is_some() && has_none && self.cause != Cause::Behind
+    }
+
+    /// Whether its answer can carry the session's pin: there is one, and the request is served.
+    #[must_use]
+    pub fn carries_pin(&self) -> bool {
+        self.pin.is_some() && self.kind != Kind::Refused
     }
 
     /// The session, where there is one.
@@ -166,6 +174,8 @@ causes! {
     Oversize => "oversize",
     /// [`Fault::Duplicates`].
     Duplicates => "duplicates",
+    /// A session begins, drawn as if there were no store: it does not answer.
+    StoreUnavailable => "store_unavailable",
     /// The pin was obeyed.
     Ok => "ok",
     /// The pin was obeyed, but another endpoint of the group serves: its own is gone.
@@ -256,6 +266,7 @@ impl Absence {
             Self::Preflight => Cause::Preflight,
             Self::Withheld => Cause::Withheld,
             Self::Fault(fault) => fault.into(),
+            Self::StoreUnavailable => Cause::StoreUnavailable,
             Self::New if keyed => Cause::Keyed,
             Self::New => Cause::New,
         }

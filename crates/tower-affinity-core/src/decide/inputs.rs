@@ -1,8 +1,8 @@
 //! What the rule is given.
 
 use crate::{
-    DrawKey, DrawSalt, GroupName, Override, Policy, Readiness, Rollout, SessionId, SessionPin,
-    Timestamp,
+    DrawKey, DrawSalt, GroupName, LiveCounts, Override, Policy, Readiness, Rollout, SessionId,
+    SessionPin, Timestamp,
 };
 
 /// Everything that a decision depends on.
@@ -16,6 +16,8 @@ pub struct Inputs<'a> {
     pub rollout: &'a Rollout,
     /// Which groups have a ready endpoint here.
     pub ready: &'a dyn Readiness,
+    /// How many sessions live where, if they are counted.
+    pub live: &'a LiveCounts,
     /// The salt of the service.
     pub salt: &'a DrawSalt,
     /// The group that this very process is, if it is one: a balancer in front has drawn already.
@@ -71,6 +73,8 @@ pub enum Absence {
     Withheld,
     /// What was sent is no valid pin.
     Fault(Fault),
+    /// None was sent, and the store that may have one does not answer.
+    StoreUnavailable,
 }
 
 /// What is wrong with something that was sent as a pin.

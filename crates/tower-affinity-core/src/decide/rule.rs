@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
 use crate::{
-    Abort, AbortPolicy, DrawKey, Group, GroupId, GroupRef, Level, MoveCause, OnGone, OnStep,
-    Policy, Readiness, Ready, Revision, Rollout, SessionPin, State, Status, draw,
+    Abort, AbortPolicy, DrawKey, Group, GroupId, GroupRef, Level, LiveCounts, MoveCause, OnGone,
+    OnStep, Policy, Readiness, Ready, Revision, Rollout, SessionPin, State, Status, draw,
+    draw_least_loaded,
 };
 
 /// How long an unknown group in a pin above our revision is waited for before it counts as gone.
@@ -183,6 +184,7 @@ impl Inputs<'_> {
             issue: false,
             cohort: Cohort::None,
             endpoint_key: None,
+            least_loaded: false,
         };
         if absence == Absence::Preflight {
             return without_session(self.default_group());
@@ -193,7 +195,7 @@ impl Inputs<'_> {
                 Some(group) if matches!(group.state(), State::Active) => group,
                 _ => return without_session(self.default_group()),
             },
-            None => match self.draw(self.presented.key.unwrap_or(self.fresh.into())) {
+            None => match self.draw_new(policy, self.presented.key.unwrap_or(self.fresh.into())) {
                 Some(group) => group,
                 None => return refused(Cause::NoReady, None),
             },
@@ -253,6 +255,7 @@ impl Inputs<'_> {
             group: Some(group),
             cohort: Cohort::of(&pin, self.rollout.step_revision()),
             endpoint_key: self.endpoint_key(&pin),
+            least_loaded: self.policy.is_some_and(|policy| policy.least_loaded),
             pin: Some(pin),
             issue,
         }
@@ -289,6 +292,17 @@ impl Inputs<'_> {
         draw(self.salt, key, self.rollout, self.ready)
     }
 
+    /// Only sessions that begin go where the fewest live: one that has to move is sent to the same
+    /// place by all replicas, however they count.
+    fn draw_new(&self, policy: &Policy, key: DrawKey) -> Option<&Group> {
+        match self.live {
+            LiveCounts::Known(live) if policy.least_loaded => {
+                draw_least_loaded(self.salt, key, self.rollout, self.ready, &**live)
+            }
+            _ => self.draw(key),
+        }
+    }
+
     /// A session that has to move is drawn by what its scope names, else by its id, so that all
     /// replicas send it to the same place.
     pub(super) fn key_of(&self, pin: &SessionPin) -> DrawKey {
@@ -309,6 +323,7 @@ pub(super) fn bypassed(cause: Cause, group: GroupId) -> Decision {
         issue: false,
         cohort: Cohort::None,
         endpoint_key: None,
+        least_loaded: false,
     }
 }
 
@@ -321,5 +336,6 @@ pub(super) fn refused(cause: Cause, group: Option<GroupId>) -> Decision {
         issue: false,
         cohort: Cohort::None,
         endpoint_key: None,
+        least_loaded: false,
     }
 }

@@ -1,7 +1,6 @@
 //! Seals pins into tokens and opens tokens into pins.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,6 +10,7 @@ use super::claims::{Claims, Last};
 use super::code::Coder;
 use super::grant::GrantKey;
 use super::{CodeCollision, EndpointCodes, GroupCodes, Key, KeyId, Keyring};
+use crate::pin::SKEW;
 use crate::{
     EndpointCode, EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupRef, LastMove,
     Lifetimes, Revision, Rollout, ServiceName, SessionPin, Timestamp, ToldCause, UnknownClaims,
@@ -21,9 +21,6 @@ pub const MAX_TOKEN: usize = 512;
 
 /// The kind of our tokens; one of another kind is never a pin.
 const TYPE: &str = "affinity+jwt";
-
-/// How far in the future another replica's clock may have issued a pin.
-pub(super) const SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// Seals and opens the pins of one service with the keys of one ring.
 #[derive(Clone)]
@@ -40,11 +37,6 @@ struct CodecKey {
     header: String,
     coder: Coder,
 }
-
-/// How far above the time in seconds a revision can be. A rollout begins at that time and counts its
-/// changes, so this is room for one change a second over 136 years; a pin beyond it is a mistake
-/// that would raise our own revision to where it cannot grow any more.
-const REVISIONS_AHEAD: u64 = 1 << 32;
 
 /// A token that was opened: its group and its endpoint are still codes, see [`GroupCodes::resolve`]
 /// and [`EndpointCodes::resolve`].
@@ -207,7 +199,7 @@ impl PinCodec {
         }
         check_not_before(&claims, now)?;
         let pin = pin(claims)?;
-        check_times(&pin, now, lifetimes)?;
+        pin.check_times(now, lifetimes)?;
         Ok(Opened {
             pin,
             key: key.key.id().clone(),
@@ -374,20 +366,4 @@ fn check_not_before(claims: &Claims<'_>, now: Timestamp) -> Result<(), Fault> {
         Some(nbf) if Timestamp::from_secs(nbf) > now.plus(SKEW) => Err(Fault::FromFuture),
         _ => Ok(()),
     }
-}
-
-/// A pin is valid while now < `exp` and now < `sst` + `Ta` as configured now.
-fn check_times(pin: &SessionPin, now: Timestamp, lifetimes: Lifetimes) -> Result<(), Fault> {
-    let latest = now.plus(SKEW);
-    let unreached = now.as_secs().saturating_add(REVISIONS_AHEAD);
-    if pin.issued > latest || pin.started > latest || pin.revision.0 > unreached {
-        return Err(Fault::FromFuture);
-    }
-    if now >= pin.started.plus(lifetimes.max_age()) {
-        return Err(Fault::ExpiredMax);
-    }
-    if now >= pin.expires {
-        return Err(Fault::ExpiredIdle);
-    }
-    Ok(())
 }

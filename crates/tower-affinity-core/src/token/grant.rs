@@ -138,7 +138,7 @@ impl PinCodec {
         if now >= expires {
             return Err(Fault::ExpiredMax);
         }
-        if expires > now.plus(MAX_OVERRIDE).plus(super::codec::SKEW) {
+        if expires > now.plus(MAX_OVERRIDE).plus(crate::pin::SKEW) {
             return Err(Fault::FromFuture);
         }
         let code = GroupCode::decode(&claims.grp).ok_or(Fault::Malformed)?;

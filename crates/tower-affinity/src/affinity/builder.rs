@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use tower_affinity_core::{
-    Clock, CodeCollision, GroupName, InvalidName, Lifetimes, PinCodec, Readiness, ServiceName,
+    Clock, CodeCollision, GroupName, InvalidName, Lifetimes, PinCodec, PinStore, Readiness,
+    ServiceName,
 };
 
 use super::AffinityLayer;
@@ -56,6 +57,7 @@ pub struct AffinityBuilder {
     clock: Option<Arc<dyn Clock>>,
     recorder: Recorder,
     expiries: Expiries,
+    store: Option<Arc<dyn PinStore>>,
 }
 
 impl AffinityBuilder {
@@ -155,6 +157,17 @@ impl AffinityBuilder {
         Self { expiries, ..self }
     }
 
+    /// Keeps assignments in a store as well, for example to move sessions by force, to choose by live
+    /// sessions, or to serve clients that carry nothing but an id that a scope names. By default only
+    /// clients keep them. Where the store can be slow or away, it is to be a
+    /// [`GuardedStore`](crate::store::GuardedStore).
+    pub fn store(self, store: impl PinStore) -> Self {
+        Self {
+            store: Some(Arc::new(store)),
+            ..self
+        }
+    }
+
     /// The layer.
     ///
     /// # Errors
@@ -193,6 +206,9 @@ impl AffinityBuilder {
             .clock(clock)
             .recorder(self.recorder.clone())
             .expiries(self.expiries);
+        if let Some(store) = self.store {
+            assign = assign.store(store);
+        }
         if let Some(group) = self.serving {
             if known.group(&group).is_none() {
                 tracing::warn!(%group, "this process serves a group that the rollout does not know");

@@ -8,15 +8,15 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{Request, Response};
 use pin_project_lite::pin_project;
+use tower_affinity_core::{SessionPin, StoreCall};
 use tower_service::Service;
 
-use super::question::{Asking, Question};
+use super::question::{Asking, Question, Wait};
 use super::service::serve;
 use super::settle::Settle;
 use super::state::State;
 use crate::Affinity;
 use crate::problem::speak_grpc;
-use crate::rollouts::Waiting;
 
 pin_project! {
     /// Settles the pin once the answer is there, or is our own answer.
@@ -36,15 +36,15 @@ pin_project! {
         S: Service<Request<B>>,
     {
         // boxed: few requests wait, and the others need no room for it
-        Behind { behind: Option<Box<Behind<S, B>>> },
+        Undecided { undecided: Option<Box<Undecided<S, B>>> },
         Answered { #[pin] answer: Answer<S::Future, R> },
     }
 }
 
-/// A request whose group only a newer state can tell of.
-pub(super) struct Behind<S, B> {
-    pub(super) question: Question,
-    pub(super) waiting: Waiting,
+/// A request whose decision waits for a newer state, or for the row that stands.
+pub(super) struct Undecided<S, B> {
+    pub(super) question: Box<Question>,
+    pub(super) wait: Wait,
     pub(super) inner: S,
     pub(super) request: Request<B>,
     pub(super) state: Arc<State>,
@@ -55,6 +55,7 @@ pin_project! {
     #[derive(Debug)]
     pub(super) enum Answer<F, R> {
         Inner { #[pin] inner: F, affinity: Affinity, settle: Settle, state: Arc<State>, grpc: bool },
+        Kept { response: Option<Response<R>>, affinity: Affinity, grpc: bool, call: StoreCall<Option<SessionPin>> },
         Refused { response: Option<Response<R>>, affinity: Affinity, grpc: bool },
     }
 }
@@ -96,10 +97,10 @@ where
         }
     }
 
-    pub(super) fn waiting(behind: Behind<S, B>) -> Self {
+    pub(super) fn waiting(undecided: Undecided<S, B>) -> Self {
         Self {
-            stage: Stage::Behind {
-                behind: Some(Box::new(behind)),
+            stage: Stage::Undecided {
+                undecided: Some(Box::new(undecided)),
             },
         }
     }
@@ -116,32 +117,31 @@ where
         loop {
             let stage = match self.as_mut().project().stage.project() {
                 StageProj::Answered { answer } => return answer.poll(cx),
-                StageProj::Behind { behind } => {
+                StageProj::Undecided { undecided } => {
                     #[expect(
                         clippy::expect_used,
                         reason = "it is put back before this is polled again"
                     )]
-                    let mut waited = behind.take().expect("polled after it was ready");
-                    let Poll::Ready(newer) = Pin::new(&mut waited.waiting).poll(cx) else {
-                        *behind = Some(waited);
+                    let mut waited = undecided.take().expect("polled after it was ready");
+                    let Poll::Ready(came) = waited.wait.poll(cx) else {
+                        *undecided = Some(waited);
                         return Poll::Pending;
                     };
-                    let Behind {
+                    let Undecided {
                         question,
-                        waiting: _,
+                        wait: _,
                         mut inner,
                         request,
                         state,
                     } = *waited;
-                    match question.ask(&state, newer) {
+                    match question.go_on(&state, came) {
                         Asking::Decided(decision, settle) => Stage::Answered {
                             answer: serve(&mut inner, &state, request, decision, settle),
                         },
-                        // the rule waits only while nobody has asked yet
-                        Asking::Behind(question, waiting) => Stage::Behind {
-                            behind: Some(Box::new(Behind {
+                        Asking::Wait(question, wait) => Stage::Undecided {
+                            undecided: Some(Box::new(Undecided {
                                 question,
-                                waiting,
+                                wait,
                                 inner,
                                 request,
                                 state,
@@ -162,8 +162,8 @@ where
 {
     type Output = F::Output;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (mut response, affinity, grpc) = match self.project() {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (response, affinity, grpc) = match self.as_mut().project() {
             AnswerProj::Inner {
                 inner,
                 affinity,
@@ -172,30 +172,57 @@ where
                 grpc,
             } => {
                 let mut response = ready!(inner.poll(cx))?;
-                settle.settle(state, affinity.decision(), &mut response);
+                let word = settle.settle(state, affinity.decision(), &mut response);
+                let (affinity, grpc) = (affinity.clone(), *grpc);
+                let Some(call) = word.and_then(|word| state.tell(word)) else {
+                    return Poll::Ready(Ok(finished(response, affinity, grpc)));
+                };
+                let response = Some(response);
+                self.set(Self::Kept {
+                    response,
+                    affinity,
+                    grpc,
+                    call,
+                });
+                return self.poll(cx);
+            }
+            AnswerProj::Kept {
+                response,
+                affinity,
+                grpc,
+                call,
+            } => {
+                // who guards the store has counted what fails; the pin that the client gets is
+                // greater than the row, and repairs it
+                drop(ready!(Pin::new(call).poll(cx)));
                 (response, affinity, *grpc)
             }
             AnswerProj::Refused {
                 response,
                 affinity,
                 grpc,
-            } => {
-                #[expect(
-                    clippy::expect_used,
-                    reason = "a future is not polled after it is ready"
-                )]
-                let response = response.take().expect("polled after it was ready");
-                (response, affinity, *grpc)
-            }
+            } => (response, affinity, *grpc),
         };
-        if grpc {
-            speak_grpc(&mut response);
-        }
-        response.extensions_mut().insert(affinity.clone());
-        Poll::Ready(Ok(response))
+        #[expect(
+            clippy::expect_used,
+            reason = "a future is not polled after it is ready"
+        )]
+        let response = response.take().expect("polled after it was ready");
+        Poll::Ready(Ok(finished(response, affinity.clone(), grpc)))
     }
 }
 
+fn finished<R: From<Bytes>>(
+    mut response: Response<R>,
+    affinity: Affinity,
+    grpc: bool,
+) -> Response<R> {
+    if grpc {
+        speak_grpc(&mut response);
+    }
+    response.extensions_mut().insert(affinity);
+    response
+}
 impl<S, B, R> fmt::Debug for ResponseFuture<S, B, R>
 where
     S: Service<Request<B>>,

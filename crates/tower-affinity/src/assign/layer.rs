@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{
-    AlwaysReady, Clock, CodeCollision, DrawSalt, GroupName, PinCodec, Readiness,
+    AlwaysReady, Clock, CodeCollision, DrawSalt, GroupName, PinCodec, PinStore, Readiness,
 };
 use tower_layer::Layer;
 
@@ -41,6 +41,7 @@ impl AssignLayer {
                 clock: Arc::new(SystemClock::new()),
                 recorder: Recorder::default(),
                 expiries: Expiries::default(),
+                store: None,
             }),
         })
     }
@@ -68,6 +69,11 @@ impl AssignLayer {
     /// What is told until when pins are valid.
     pub fn expiries(self, expiries: Expiries) -> Self {
         self.with(|state| state.expiries = expiries)
+    }
+
+    /// Keeps assignments in `store` as well; by default only clients keep them.
+    pub fn store(self, store: Arc<dyn PinStore>) -> Self {
+        self.with(|state| state.store = Some(store))
     }
 
     fn with(self, change: impl FnOnce(&mut State)) -> Self {

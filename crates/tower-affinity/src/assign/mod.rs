@@ -44,6 +44,7 @@ mod refuse;
 mod service;
 mod settle;
 mod state;
+mod stored;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::AssignLayer;

@@ -1,60 +1,130 @@
-//! One request's question to the rule, which can be asked twice.
+//! One request's question to the rule, which can be asked again: of a newer state, or after the store
+//! has told of another pin.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use tower_affinity_core::{
-    Absence, Decision, Inputs, Newer, Outcome, Policy, Presented as Shows, Revision, Shown, decide,
+    Absence, Decision, Inputs, LiveCounts, Newer, Outcome, Policy, Presented as Shows, Revision,
+    SessionPin, Shown, StoreCall, StoreError, decide,
 };
 
 use super::settle::Settle;
 use super::state::State;
+use super::stored::{Heard, Word, row_key};
 use crate::random::fresh_session;
 use crate::rollouts::{Asked, Waiting};
 use crate::wire::Presented;
 
+/// How often a request hears of a greater pin than that which it was decided on: once where another
+/// request has moved its session meanwhile. More is a store that changes its mind.
+const MOST_ROUNDS: u8 = 3;
+
 /// What one request asks: everything that a decision depends on and that does not change while it
-/// waits for a newer state.
+/// waits.
 #[derive(Debug)]
 pub(super) struct Question {
     shows: Shows,
     policy: Option<Policy>,
     settle: Settle,
+    /// Whether the pin is the store's: the client has none, or an older one.
+    by_store: bool,
+    /// What the store was told of last, while it has not answered.
+    decision: Option<Decision>,
+    rounds: u8,
 }
 
 /// The answer to a [`Question`].
 pub(super) enum Asking {
     Decided(Decision, Settle),
-    /// Its group can only be known in a newer state, which is being fetched.
-    Behind(Question, Waiting),
+    /// Boxed: few requests wait, and the others need no room for it.
+    Wait(Box<Question>, Wait),
+}
+
+/// What a question waits for.
+#[derive(Debug)]
+pub(super) enum Wait {
+    /// A state that knows the group, which is being fetched.
+    Newer(Waiting),
+    /// The row that stands after the store was told of the decision.
+    Row(StoreCall<Option<SessionPin>>),
+}
+
+/// What has come of a [`Wait`].
+#[derive(Debug)]
+pub(super) enum Came {
+    Newer(Newer),
+    Row(Result<Option<SessionPin>, StoreError>),
+}
+
+impl Wait {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Came> {
+        Poll::Ready(match self {
+            Self::Newer(waiting) => Came::Newer(ready!(Pin::new(waiting).poll(cx))),
+            Self::Row(call) => Came::Row(ready!(Pin::new(call).poll(cx))),
+        })
+    }
 }
 
 impl Question {
     pub(super) fn new(state: &State, presented: Option<Presented>) -> Self {
         let rollout = state.rollouts.current();
-        match presented {
+        let (shows, policy, settle) = match presented {
             Some(Presented {
                 shows,
                 scope,
                 at,
                 navigation,
                 visit: _,
-            }) => Self {
-                shows,
-                policy: scope.as_ref().map(|scope| *scope.policy()),
-                settle: Settle::new(scope, at, navigation, rollout),
-            },
-            None => Self {
-                shows: Shows {
+            }) => {
+                let policy = scope.as_ref().map(|scope| *scope.policy());
+                (shows, policy, Settle::new(scope, at, navigation, rollout))
+            }
+            None => {
+                let shows = Shows {
                     shown: Shown::Nothing(Absence::New),
                     key: None,
                     chosen: None,
-                },
-                policy: Some(Policy::default()),
-                settle: Settle::new(None, state.clock.now(), false, rollout),
-            },
+                };
+                let settle = Settle::new(None, state.clock.now(), false, rollout);
+                (shows, Some(Policy::default()), settle)
+            }
+        };
+        Self {
+            shows,
+            policy,
+            settle,
+            by_store: false,
+            decision: None,
+            rounds: 0,
+        }
+    }
+
+    /// Asks the rule for the first time.
+    pub(super) fn ask(self, state: &State) -> Asking {
+        self.ask_with(state, Newer::Unasked)
+    }
+
+    /// Goes on with what has come.
+    pub(super) fn go_on(self, state: &State, came: Came) -> Asking {
+        match came {
+            Came::Newer(newer) => self.ask_with(state, newer),
+            Came::Row(row) => self.hear(state, row),
+        }
+    }
+
+    fn ask_with(mut self, state: &State, newer: Newer) -> Asking {
+        match self.decide(state, newer) {
+            Ok(decision) => {
+                let word = self.word(state, &decision);
+                self.tell(state, decision, word)
+            }
+            Err(waiting) => Asking::Wait(Box::new(self), Wait::Newer(waiting)),
         }
     }
 
     /// Asks the rule, with what is known about a newer state.
-    pub(super) fn ask(mut self, state: &State, mut newer: Newer) -> Asking {
+    fn decide(&mut self, state: &State, mut newer: Newer) -> Result<Decision, Waiting> {
         let view = state.view();
         self.settle.decided_on(&view.rollout);
         if let Shown::Pin(pin) = &mut self.shows.shown {
@@ -65,12 +135,14 @@ impl Question {
         if let Some(chosen) = &mut self.shows.chosen {
             view.codes.resolve_override(chosen);
         }
-        let decision = loop {
+        let live = self.live(state);
+        let mut decision = loop {
             let outcome = decide(&Inputs {
                 presented: &self.shows,
                 policy: self.policy.as_ref(),
                 rollout: &view.rollout,
                 ready: &*state.ready,
+                live: &live,
                 salt: &state.salt,
                 serving: state.serving.as_ref(),
                 now: self.settle.at(),
@@ -81,16 +153,86 @@ impl Question {
                 Outcome::Decided(decision) => break decision,
                 Outcome::Behind(revision) => match state.rollouts.ask(revision, self.settle.at()) {
                     Asked::Known(known) => newer = known,
-                    Asked::Wait(waiting) => return Asking::Behind(self, waiting),
+                    Asked::Wait(waiting) => return Err(waiting),
                 },
             }
         };
-        self.told(state, &decision, view.rollout.revision());
-        Asking::Decided(decision, self.settle)
+        // the client has to hear of a pin that only the store has told of
+        decision.issue |= self.by_store && decision.carries_pin();
+        Ok(decision)
+    }
+
+    /// How many sessions live where, if that has a say.
+    fn live(&self, state: &State) -> LiveCounts {
+        let begins = matches!(self.shows.shown, Shown::Nothing(_));
+        match (&state.store, &self.policy) {
+            (Some(store), Some(policy)) if policy.least_loaded && begins => {
+                store.live(self.settle.at())
+            }
+            _ => LiveCounts::Unknown,
+        }
+    }
+
+    /// What the store has to hear of a decision.
+    fn word(&self, state: &State, decision: &Decision) -> Option<Word> {
+        state.store.as_ref()?;
+        let policy = self.policy.as_ref()?;
+        let word = Word::of(&self.shows, policy, decision, self.settle.at())?;
+        // what only repeats the row has been said by the store itself
+        let repeats = self.by_store && matches!(decision.pin, Some(ref pin) if self.is_shown(pin));
+        (self.rounds < MOST_ROUNDS && !repeats).then_some(word)
+    }
+
+    fn is_shown(&self, pin: &SessionPin) -> bool {
+        matches!(&self.shows.shown, Shown::Pin(shown) if **shown == *pin)
+    }
+
+    fn tell(mut self, state: &State, decision: Decision, word: Option<Word>) -> Asking {
+        let (Some(store), Some(word)) = (&state.store, word) else {
+            self.told(state, &decision);
+            return Asking::Decided(decision, self.settle);
+        };
+        if let Some(pin) = &decision.pin {
+            self.settle.stored_under(row_key(&self.shows, pin));
+        }
+        self.decision = Some(decision);
+        match word.tell(&**store) {
+            StoreCall::Ready(Some(row)) => self.hear(state, row),
+            call => Asking::Wait(Box::new(self), Wait::Row(call)),
+        }
+    }
+
+    /// The store has answered.
+    fn hear(mut self, state: &State, row: Result<Option<SessionPin>, StoreError>) -> Asking {
+        self.rounds += 1;
+        let Some(decision) = self.decision.take() else {
+            return self.ask_with(state, Newer::Unasked);
+        };
+        match Heard::of(row, &self.shows, &decision) {
+            Heard::Stands => self.tell(state, decision, None),
+            Heard::Repair => {
+                let word = decision.pin.as_ref().zip(self.policy).map(|(pin, policy)| {
+                    let key = row_key(&self.shows, pin);
+                    Word::replace(key, pin, self.settle.at(), policy.lifetimes)
+                });
+                let word = word.filter(|_| self.rounds < MOST_ROUNDS);
+                self.tell(state, decision, word)
+            }
+            Heard::Shown(pin) => {
+                self.shows.shown = Shown::Pin(pin);
+                self.by_store = true;
+                self.ask_with(state, Newer::Unasked)
+            }
+            Heard::Unavailable => {
+                self.shows.shown = Shown::Nothing(Absence::StoreUnavailable);
+                self.ask_with(state, Newer::Unasked)
+            }
+        }
     }
 
     /// Tells everybody who keeps count of sessions.
-    fn told(&self, state: &State, decision: &Decision, revision: Revision) {
+    fn told(&self, state: &State, decision: &Decision) {
+        let revision: Revision = self.settle.revision();
         if let (Shown::Pin(pin), Some(policy)) = (&self.shows.shown, &self.policy) {
             let (at, idle) = (self.settle.at(), policy.lifetimes.idle());
             state.recorder.session_seen(pin, decision, at, idle);

@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Method, Request, Response};
-use tower_affinity_core::{Cause, Cohort, Decision, Kind, Newer};
+use tower_affinity_core::{Cause, Cohort, Decision, Kind};
 use tower_service::Service;
 
-use super::future::{Answer, Behind, ResponseFuture};
+use super::future::{Answer, ResponseFuture, Undecided};
 use super::question::{Asking, Question};
 use super::refuse::{refusal, visited};
 use super::settle::Settle;
@@ -56,6 +56,7 @@ where
                 issue: false,
                 cohort: Cohort::None,
                 endpoint_key: None,
+                least_loaded: false,
             };
             let response = visited(visit);
             self.state.recorder.refused(&decision, response.status());
@@ -64,7 +65,7 @@ where
             return ResponseFuture::answered(Answer::refused(response, affinity, grpc));
         }
         let question = Question::new(&self.state, presented);
-        match question.ask(&self.state, Newer::Unasked) {
+        match question.ask(&self.state) {
             Asking::Decided(decision, settle) => ResponseFuture::answered(serve(
                 &mut self.inner,
                 &self.state,
@@ -72,14 +73,14 @@ where
                 decision,
                 settle,
             )),
-            Asking::Behind(question, waiting) => {
+            Asking::Wait(question, wait) => {
                 // the service that said it is ready is the one that is called later
                 let clone = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, clone);
                 let state = Arc::clone(&self.state);
-                ResponseFuture::waiting(Behind {
+                ResponseFuture::waiting(Undecided {
                     question,
-                    waiting,
+                    wait,
                     inner,
                     request,
                     state,

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
-use tower_affinity_core::{Answer, Decision, Lifetimes, Rollout, Settled, Timestamp, settle};
+use tower_affinity_core::{
+    Answer, Decision, Lifetimes, Revision, Rollout, RowKey, Settled, Timestamp, settle,
+};
 
 use super::state::State;
+use super::stored::Word;
 use crate::ServedBy;
 use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
@@ -21,6 +24,8 @@ pub(super) struct Settle {
     navigation: bool,
     /// The snapshot that the decision was made on.
     rollout: Arc<Rollout>,
+    /// Where the store has the session, if it was told of it.
+    row: Option<RowKey>,
 }
 
 impl Settle {
@@ -35,7 +40,18 @@ impl Settle {
             at,
             navigation,
             rollout,
+            row: None,
         }
+    }
+
+    /// The store was told of the session.
+    pub(super) fn stored_under(&mut self, key: RowKey) {
+        self.row = Some(key);
+    }
+
+    /// The revision of the decision.
+    pub(super) fn revision(&self) -> Revision {
+        self.rollout.revision()
     }
 
     /// The decision is made on `rollout`.
@@ -54,21 +70,28 @@ impl Settle {
         self.scope.as_ref().filter(|_| self.navigation)?.restart()
     }
 
-    /// Leaves what is to be written on the answer, if anything is.
-    pub(super) fn settle<R>(&self, state: &State, decision: &Decision, response: &mut Response<R>) {
+    /// Leaves what is to be written on the answer, if anything is. Answers what the store has to
+    /// hear of it.
+    pub(super) fn settle<R>(
+        &self,
+        state: &State,
+        decision: &Decision,
+        response: &mut Response<R>,
+    ) -> Option<Word> {
         let said = said::take(response.extensions_mut());
         if response.extensions().get::<OwnAnswer>().is_some() || carries_no_pin(response.status()) {
-            return;
+            return None;
         }
         let scope = self.scope.as_ref();
         let served_by = response.extensions().get();
         let served_by = served_by.filter(|_| decision.takes_endpoint());
+        let lifetimes = scope.map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes);
         let answer = Answer {
             decision,
             rollout: &self.rollout,
             ready: &*state.ready,
             at: self.at,
-            lifetimes: scope.map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes),
+            lifetimes,
             said,
             served_by: served_by.map(ServedBy::endpoint),
             streams: is_tunnel(response)
@@ -76,15 +99,23 @@ impl Settle {
                 || scope.is_some_and(|scope| scope.is_streaming()),
         };
         let newest = || state.rollouts.current();
-        let write = match settle(&answer, |id| newest().is_aborted(id, state.clock.now())) {
-            Settled::Kept => return,
-            Settled::Cleared => WriteBack::Clear,
+        let (write, word) = match settle(&answer, |id| newest().is_aborted(id, state.clock.now())) {
+            Settled::Kept => return None,
+            Settled::Cleared => {
+                let remove = |key| Some(Word::Remove(key, decision.session()?));
+                (WriteBack::Clear, self.row.and_then(remove))
+            }
             Settled::Written(pin) => {
                 state.note(&pin);
-                WriteBack::Set(pin)
+                // what was decided was told before
+                let is_told = decision.pin.as_ref() == Some(&*pin);
+                let row = self.row.filter(|_| !is_told);
+                let word = row.map(|key| Word::replace(key, &pin, self.at, lifetimes));
+                (WriteBack::Set(pin), word)
             }
         };
         response.extensions_mut().insert(write);
+        word
     }
 }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{
-    Clock, DrawSalt, GroupCodes, GroupName, GroupRef, PinCodec, Readiness, Rollout, SessionPin,
+    Clock, DrawSalt, GroupCodes, GroupName, GroupRef, PinCodec, PinStore, Readiness, Rollout,
+    SessionPin, StoreCall,
 };
 
 use super::endpoints::Endpoints;
+use super::stored::Word;
 use crate::record::Recorder;
 use crate::{Expiries, Rollouts};
 
@@ -23,6 +25,7 @@ pub(super) struct State {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,
     pub(super) expiries: Expiries,
+    pub(super) store: Option<Arc<dyn PinStore>>,
 }
 
 /// One snapshot together with the codes of its groups.
@@ -48,6 +51,12 @@ impl State {
         if let GroupRef::Known(id) = &pin.group {
             self.expiries.note(id, pin.expires);
         }
+    }
+
+    /// Tells the store; `None` if it has answered already.
+    pub(super) fn tell(&self, word: Word) -> Option<StoreCall<Option<SessionPin>>> {
+        let call = word.tell(&**self.store.as_ref()?);
+        matches!(call, StoreCall::Later(_)).then_some(call)
     }
 
     /// The present snapshot with its codes, which are made once for each snapshot.

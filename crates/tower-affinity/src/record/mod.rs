@@ -50,6 +50,7 @@ mod running;
 mod series;
 mod service;
 mod source;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -60,6 +61,7 @@ pub use self::future::ResponseFuture;
 pub use self::recorder::Recorder;
 pub(crate) use self::retry::RetryOutcome;
 pub use self::service::GroupMetrics;
+pub use self::store::StoreOp;
 
 /// Counts and times requests per group; see the [module](self).
 #[derive(Clone, Debug, Default)]

@@ -31,7 +31,19 @@ pub(super) const OVERRIDES_REJECTED: &str = "affinity_overrides_rejected_total";
 pub(super) const EJECTIONS: &str = "affinity_ejections_total";
 pub(super) const PANIC: &str = "affinity_group_panic";
 
-const COUNTERS: [(&str, &str); 17] = [
+pub(super) const STORE_ERRORS: &str = "affinity_store_errors_total";
+pub(super) const STORE_ABSENT: &str = "affinity_store_rows_absent_total";
+pub(super) const STORE_UP: &str = "affinity_store_up";
+
+const COUNTERS: [(&str, &str); 19] = [
+    (
+        STORE_ERRORS,
+        "Calls of the store of assignments that failed, were late or were not made",
+    ),
+    (
+        STORE_ABSENT,
+        "Rows of the store that counted as absent, by cause",
+    ),
     (EJECTIONS, "Ejections of endpoints whose requests failed"),
     (OVERRIDES_REJECTED, "Overrides that were ignored, by cause"),
     (CONFIRMED, "Sessions that returned their pin"),
@@ -78,7 +90,11 @@ const COUNTERS: [(&str, &str); 17] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 8] = [
+const GAUGES: [(&str, &str); 9] = [
+    (
+        STORE_UP,
+        "0 while the store of assignments is left alone because it fails, 1 otherwise",
+    ),
     (
         PANIC,
         "1 while what is known of the group's endpoints is ignored, because too few would be left",

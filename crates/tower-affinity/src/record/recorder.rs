@@ -354,6 +354,10 @@ impl Recorder {
         }
     }
 
+    pub(super) fn source(&self) -> &Source {
+        &self.0.source
+    }
+
     fn changing(&self) -> std::sync::MutexGuard<'_, Shown> {
         // tables are swapped whole: they are right even after another thread panicked
         let guard = self.0.changing.lock();

@@ -173,7 +173,7 @@ impl Wire {
     fn key<B>(&self, assign: &AssignBy, request: &Request<B>) -> Option<DrawKey> {
         let headers = request.headers();
         match assign {
-            AssignBy::Session => None,
+            AssignBy::Session | AssignBy::LeastLoaded => None,
             AssignBy::Header(name) => {
                 let value = headers.get(name).filter(|value| !value.is_empty())?;
                 Some(self.salt.key(value.as_bytes()))

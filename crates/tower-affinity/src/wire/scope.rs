@@ -57,7 +57,8 @@ impl Scope {
 
     /// What a new session is drawn by; by default its own fresh id.
     #[must_use]
-    pub fn assign(self, assign: AssignBy) -> Self {
+    pub fn assign(mut self, assign: AssignBy) -> Self {
+        self.policy.least_loaded = assign == AssignBy::LeastLoaded;
         Self { assign, ..self }
     }
 
@@ -188,6 +189,12 @@ pub enum AssignBy {
     /// The client's network: its IPv4 address, or the first 56 bits of its IPv6 address. The
     /// weakest form: many clients can share an address, and one client can have several.
     Address,
+    /// The group where the fewest sessions live for its weight, of two that its own fresh id draws.
+    /// It needs a store that counts them ([`AffinityBuilder::store`]); while that does not, the id
+    /// alone decides.
+    ///
+    /// [`AffinityBuilder::store`]: crate::AffinityBuilder::store
+    LeastLoaded,
 }
 
 /// What happens to answers that a shared cache may store.

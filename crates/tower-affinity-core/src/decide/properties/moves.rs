@@ -10,8 +10,8 @@ use proptest::test_runner::TestRunner;
 use crate::fixtures::history::{Reached, any_of_interest, play_four, steps};
 use crate::fixtures::{codec, lifetimes, salt, session};
 use crate::{
-    Absence, AlwaysReady, Cause, Decision, GroupCodes, GroupId, Inputs, Kind, Newer, Outcome,
-    PinCodec, Policy, Presented, Revision, Rollout, SessionId, SessionPin, Shown, Status,
+    Absence, AlwaysReady, Cause, Decision, GroupCodes, GroupId, Inputs, Kind, LiveCounts, Newer,
+    Outcome, PinCodec, Policy, Presented, Revision, Rollout, SessionId, SessionPin, Shown, Status,
     Timestamp, decide,
 };
 
@@ -103,6 +103,7 @@ impl<'a> Fleet<'a> {
             policy: Some(&policy),
             rollout,
             ready: &AlwaysReady,
+            live: &LiveCounts::Unknown,
             salt: &salt(),
             serving: None,
             now,

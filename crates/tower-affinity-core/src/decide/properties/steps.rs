@@ -6,8 +6,8 @@ use super::world::{Held, World, shown};
 use crate::fixtures::history::{Step, any_weights};
 use crate::fixtures::{View, after, at, lifetimes, rollout, salt, session, weights};
 use crate::{
-    AlwaysReady, Cause, DrawKey, Group, Inputs, Kind, Level, Newer, OnStep, Outcome, Policy,
-    Presented, Rollout, SessionPin, Shown, State, Status, decide, draw,
+    AlwaysReady, Cause, DrawKey, Group, Inputs, Kind, Level, LiveCounts, Newer, OnStep, Outcome,
+    Policy, Presented, Rollout, SessionPin, Shown, State, Status, decide, draw,
 };
 
 /// The pin of a session after its next request, and whether that request moved it.
@@ -27,6 +27,7 @@ fn next(pin: &SessionPin, rollout: &Rollout) -> (SessionPin, bool) {
         policy: Some(&policy),
         rollout,
         ready: &View::default(),
+        live: &LiveCounts::Unknown,
         salt: &salt(),
         serving: None,
         now: at(1),

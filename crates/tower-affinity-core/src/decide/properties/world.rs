@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use crate::fixtures::history::{NAMES, Reached, any_verb, group, play, play_four, steps};
 use crate::fixtures::{View, endpoint, lifetimes, salt, session};
 use crate::{
-    Absence, Decision, EndpointRef, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, Newer,
-    OnGone, OnStep, Outcome, Policy, Presented, Revision, Rollout, SessionPin, Shown, Timestamp,
-    decide,
+    Absence, Decision, EndpointRef, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, LiveCounts,
+    Newer, OnGone, OnStep, Outcome, Policy, Presented, Revision, Rollout, SessionPin, Shown,
+    Timestamp, decide,
 };
 
 /// What a replica is and what a client asks it.
@@ -66,6 +66,7 @@ impl World {
                 level,
                 on_gone: if strict { OnGone::Strict } else { OnGone::Move },
                 on_step: if keep { OnStep::Keep } else { OnStep::Reassign },
+                least_loaded: false,
                 lifetimes: lifetimes(),
             });
         let down = prop::collection::vec(0..NAMES, 0..3);
@@ -113,6 +114,7 @@ impl World {
             policy: Some(&self.policy),
             rollout: &self.rollout,
             ready: &self.view(),
+            live: &LiveCounts::Unknown,
             salt: &salt(),
             serving: None,
             now: self.now,

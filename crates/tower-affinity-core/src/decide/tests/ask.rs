@@ -5,8 +5,8 @@ use std::fmt::Write;
 use crate::fixtures::{View, after, at, drawn_to, id, lifetimes, name, salt, session};
 use crate::{
     AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
-    GroupRef, Inputs, Level, NewGroup, Newer, OnGone, OnStep, Outcome, Override, Policy, Presented,
-    Revision, Rollout, SessionId, SessionPin, Shown, Timestamp, decide,
+    GroupRef, Inputs, Level, LiveCounts, NewGroup, Newer, OnGone, OnStep, Outcome, Override,
+    Policy, Presented, Revision, Rollout, SessionId, SessionPin, Shown, Timestamp, decide,
 };
 
 /// Revision 10: A (stable, weight 90) and B (10) are active, C drains, D is staged, E, F and G are
@@ -187,6 +187,7 @@ impl Ask {
             policy: self.policy.as_ref(),
             rollout: &self.rollout,
             ready: &self.view,
+            live: &LiveCounts::Unknown,
             salt: &salt(),
             serving: self.serving.as_ref(),
             now: self.now,

@@ -64,6 +64,7 @@ impl World<'_> {
             level,
             on_gone,
             on_step,
+            least_loaded: false,
             lifetimes: lifetimes(),
         }
     }

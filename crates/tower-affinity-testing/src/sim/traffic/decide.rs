@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use tower_affinity_core::{Inputs, Newer, Outcome, Presented, SessionId, Shown, Timestamp};
+use tower_affinity_core::{
+    Inputs, LiveCounts, Newer, Outcome, Presented, SessionId, Shown, Timestamp,
+};
 
 use super::{Ask, Decided};
 use crate::sim::Violation;
@@ -50,6 +52,7 @@ impl World<'_> {
                 policy: Some(&policy),
                 rollout: &state.rollout,
                 ready: &view,
+                live: &LiveCounts::Unknown,
                 salt: &self.salt,
                 serving: None,
                 now: at,

@@ -1,8 +1,8 @@
 //! Wrong rules: what is decided, and which pin is left.
 
 use tower_affinity_core::{
-    Absence, Cause, Decision, GroupRef, Inputs, Kind, Newer, Outcome, Presented, Readiness, Ready,
-    SessionPin, Shown, State, Status, Timestamp, decide, draw,
+    Absence, Cause, Decision, GroupRef, Inputs, Kind, LiveCounts, Newer, Outcome, Presented,
+    Readiness, Ready, SessionPin, Shown, State, Status, Timestamp, decide, draw,
 };
 use tower_affinity_testing::sim::Parts;
 
@@ -227,6 +227,7 @@ impl Readiness for Graceless<'_> {
 fn no_grace(inputs: &Inputs<'_>) -> Outcome {
     decide(&Inputs {
         ready: &Graceless(inputs.ready),
+        live: &LiveCounts::Unknown,
         ..*inputs
     })
 }
