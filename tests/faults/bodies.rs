@@ -53,8 +53,12 @@ async fn f08_a_body_that_is_cut_never_looks_complete() {
         );
     }
     let unseen = shots.failures().find(|shot| {
-        let told = matches!(shot.outcome, Outcome::Truncated(_))
-            || shot.status().is_some_and(|status| status == 502);
+        let told = match &shot.outcome {
+            Outcome::Truncated(_) => true,
+            // on HTTP/2 the reset that tells of the cut can overtake the head
+            Outcome::Broken(how) => how.contains("Reset") && how.contains("INTERNAL_ERROR"),
+            _ => shot.status().is_some_and(|status| status == 502),
+        };
         !told
     });
     assert!(

@@ -32,27 +32,39 @@ impl Doubt {
         &self,
         table: &HashMap<GroupName, Arc<Group>>,
         group: &Group,
-        now: impl FnOnce() -> Timestamp,
+        now: impl Fn() -> Timestamp,
     ) -> bool {
-        let hesitation = Duration::from_millis(self.hesitation.load(Ordering::Relaxed));
-        let most_fail = most_fail(table);
-        if hesitation.is_zero() {
-            return most_fail;
-        }
-        let now = now();
-        if most_fail {
-            self.most_failed.store(now.as_millis(), Ordering::Relaxed);
+        let Some(most_failed) = self.until(table, &now) else {
             return true;
+        };
+        let hesitation = Duration::from_millis(self.hesitation.load(Ordering::Relaxed));
+        if hesitation.is_zero() {
+            return false;
         }
-        let most_failed = Timestamp::from_millis(self.most_failed.load(Ordering::Relaxed));
         let since = group.load.idle_since().unwrap_or(most_failed);
-        now.since(since.max(most_failed)) < hesitation
+        now().since(since.max(most_failed)) < hesitation
+    }
+
+    /// When most groups were without a healthy endpoint last, as far as anybody has asked meanwhile;
+    /// `None` while they are.
+    pub(super) fn until(
+        &self,
+        table: &HashMap<GroupName, Arc<Group>>,
+        now: impl FnOnce() -> Timestamp,
+    ) -> Option<Timestamp> {
+        if most_fail(table) {
+            self.most_failed.store(now().as_millis(), Ordering::Relaxed);
+            return None;
+        }
+        Some(Timestamp::from_millis(
+            self.most_failed.load(Ordering::Relaxed),
+        ))
     }
 }
 
 /// Whether more than half of the groups are without a healthy endpoint: then it is the checks, or
 /// us, and not the groups.
-pub(super) fn most_fail(table: &HashMap<GroupName, Arc<Group>>) -> bool {
+fn most_fail(table: &HashMap<GroupName, Arc<Group>>) -> bool {
     let judged = || table.values().filter(|group| group.load.is_judged());
     let usable = judged().filter(|group| group.is_usable()).count();
     let failing = judged().filter(|group| group.is_failing()).count();

@@ -148,7 +148,10 @@ impl Groups {
         state: EndpointState,
     ) {
         let _change = self.change();
-        if let Some(group) = self.0.table.load().get(group) {
+        let table = self.0.table.load();
+        // the word may be the one that ends the doubt, and nobody may have asked meanwhile
+        self.doubted_until(&table);
+        if let Some(group) = table.get(group) {
             let mut endpoints = group.endpoints.iter();
             if let Some(endpoint) = endpoints.find(|endpoint| endpoint.address() == address) {
                 self.noting(group, endpoint, || endpoint.report(source, state));
@@ -348,6 +351,11 @@ impl Groups {
     }
 
     /// See [`Doubt::is_on`].
+    /// When the checks of most groups failed last; `None` while they do.
+    pub(super) fn doubted_until(&self, table: &Table) -> Option<Timestamp> {
+        self.0.doubt.until(table, || self.0.clock.now())
+    }
+
     pub(super) fn doubts(&self, table: &Table, group: &Group) -> bool {
         self.0.doubt.is_on(table, group, || self.0.clock.now())
     }

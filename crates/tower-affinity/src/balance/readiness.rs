@@ -5,13 +5,14 @@ use std::sync::Arc;
 use tower_affinity_core::{EndpointId, EndpointRef, GroupName, Readiness, Ready};
 
 use super::bound::keeps;
-use super::doubt::most_fail;
 use super::groups::Groups;
 use super::pick::panics;
 
 impl Readiness for Groups {
     /// A group that is not known has not been ready since the start. One that has just failed is
-    /// not ready, though it is still tried for those who belong to it: new sessions have others.
+    /// not ready, though it is still tried for those who belong to it: new sessions have others. One
+    /// whose checks were not believed counts as ready until they are: that others pass them again
+    /// before it does must not make it lost in that very moment.
     fn of(&self, group: &GroupName) -> Ready {
         let table = self.table();
         let Some(group) = table.get(group) else {
@@ -21,7 +22,12 @@ impl Readiness for Groups {
         };
         match group.load.idle_since() {
             None => Ready::Yes,
-            Some(_) if group.is_usable() && most_fail(&table) => Ready::Yes,
+            Some(since) if group.is_usable() => {
+                self.doubted_until(&table)
+                    .map_or(Ready::Yes, |end| Ready::No {
+                        since: since.max(end),
+                    })
+            }
             Some(since) => Ready::No { since },
         }
     }

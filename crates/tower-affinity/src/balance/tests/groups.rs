@@ -297,3 +297,37 @@ fn a_group_that_fails_its_checks_before_or_longer_than_others_is_tried_for_a_mom
     clock.advance(Duration::from_secs(1));
     assert!(!tried("a"), "its own check had its time");
 }
+
+/// However long checks were not believed, and whether or not anybody has asked.
+#[test]
+fn a_group_that_passes_its_checks_after_others_has_been_ready_until_then() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    for (group, ports) in [("a", 1), ("b", 2)] {
+        groups.update(&name(group), [address(ports)]);
+    }
+    groups.hesitate(Duration::from_secs(1));
+    let check = |group: &str, port, state| {
+        groups.report(&name(group), address(port), Source::Health, state);
+    };
+    check("a", 1, EndpointState::Unhealthy);
+    check("b", 2, EndpointState::Unhealthy);
+    clock.advance(Duration::from_secs(60));
+    let now = Timestamp::from_secs(START + 60);
+    check("b", 2, EndpointState::Ready);
+    let since = |group| match groups.of(&name(group)) {
+        Ready::Yes => None,
+        Ready::No { since } => Some(since),
+    };
+    assert_eq!(since("a"), Some(now), "its sessions would move at once");
+    groups.update(&name("c"), []);
+    clock.advance(Duration::from_secs(5));
+    check("a", 1, EndpointState::Unhealthy);
+    assert_eq!(since("a"), Some(now), "it is not well for longer than that");
+    let added = Timestamp::from_secs(START + 60);
+    assert_eq!(
+        since("c"),
+        Some(added),
+        "no endpoint is no matter of checks"
+    );
+}
