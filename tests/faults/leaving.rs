@@ -12,6 +12,8 @@ use crate::stage::{Between, NEW, Stage, UPSTREAM, mixed};
 async fn f04_a_pod_that_leaves_finishes_its_long_requests() {
     let mut stage = Stage::configured(Between::Nothing, |config| {
         config.sections = UPSTREAM.replace("20s", "1m");
+        // the clients of HTTP/2 share one connection, and none is to wait for another
+        config.listen = "max_streams = 1000\n".to_owned();
     })
     .await;
     let load = stage.sessions().await;
