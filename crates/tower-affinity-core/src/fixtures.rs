@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{
     AlwaysReady, Change, DrawKey, DrawSalt, EndpointId, EndpointRef, GroupId, GroupName, Key,
-    Keyring, Lifetimes, NewGroup, PinCodec, Readiness, Ready, Revision, Rollout, ServiceName,
+    Keyring, Lifetimes, Live, NewGroup, PinCodec, Readiness, Ready, Revision, Rollout, ServiceName,
     SessionId, Timestamp, Weight, draw,
 };
 
@@ -141,4 +141,18 @@ pub(crate) fn key(id: &str, seed: u8) -> Key {
 pub(crate) fn codec(service_name: &str, keys: &[(&str, u8)]) -> PinCodec {
     let keys = keys.iter().map(|(id, seed)| key(id, *seed));
     PinCodec::new(service(service_name), &Keyring::new(keys).unwrap())
+}
+
+/// So many live sessions in each group, and none that is bound to an endpoint.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted(pub(crate) BTreeMap<GroupId, u64>);
+
+impl Live for Counted {
+    fn of(&self, group: &GroupId) -> u64 {
+        self.0.get(group).copied().unwrap_or(0)
+    }
+
+    fn at(&self, _: &GroupId, _: &EndpointId) -> u64 {
+        0
+    }
 }

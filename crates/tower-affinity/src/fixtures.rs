@@ -33,7 +33,6 @@ pub(crate) fn decision(group: &str, kind: Kind, cause: Cause) -> Decision {
         issue: false,
         cohort: Cohort::Current,
         endpoint_key: None,
-        least_loaded: false,
     }
 }
 

@@ -34,8 +34,6 @@ pub struct Decision {
     /// What an endpoint is chosen by, the same for all requests of the session, where the pin names
     /// none that takes it; `None` if any endpoint serves, since the session is bound to none.
     pub endpoint_key: Option<DrawKey>,
-    /// Whether that choice is by live sessions, as far as they are counted.
-    pub least_loaded: bool,
 }
 
 impl Decision {

@@ -184,7 +184,6 @@ impl Inputs<'_> {
             issue: false,
             cohort: Cohort::None,
             endpoint_key: None,
-            least_loaded: false,
         };
         if absence == Absence::Preflight {
             return without_session(self.default_group());
@@ -255,7 +254,6 @@ impl Inputs<'_> {
             group: Some(group),
             cohort: Cohort::of(&pin, self.rollout.step_revision()),
             endpoint_key: self.endpoint_key(&pin),
-            least_loaded: self.policy.is_some_and(|policy| policy.least_loaded),
             pin: Some(pin),
             issue,
         }
@@ -323,7 +321,6 @@ pub(super) fn bypassed(cause: Cause, group: GroupId) -> Decision {
         issue: false,
         cohort: Cohort::None,
         endpoint_key: None,
-        least_loaded: false,
     }
 }
 
@@ -336,6 +333,5 @@ pub(super) fn refused(cause: Cause, group: Option<GroupId>) -> Decision {
         issue: false,
         cohort: Cohort::None,
         endpoint_key: None,
-        least_loaded: false,
     }
 }

@@ -35,7 +35,6 @@ fn case(kind: Kind, cause: Cause, issue: bool) -> Case {
             issue,
             cohort: Cohort::Current,
             endpoint_key: None,
-            least_loaded: false,
         },
         rollout: rollout(&[("A", 90), ("B", 10)]),
         view: View::default(),

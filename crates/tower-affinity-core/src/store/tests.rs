@@ -132,7 +132,7 @@ fn a_row_ends_with_its_pin_and_with_its_session() {
     refreshed.issued = at(age - 1);
     let row = codec().encode(key(), &refreshed);
     let read = |secs: i64| codec().decode(key(), row.as_bytes(), terms(secs));
-    assert_eq!(read(age - 1), Ok(refreshed.clone()));
+    assert_eq!(read(age - 1), Ok(refreshed));
     assert_eq!(read(age), Err(RowFault::Ended));
 }
 

@@ -135,8 +135,8 @@ where
                         state,
                     } = *waited;
                     match question.go_on(&state, came) {
-                        Asking::Decided(decision, settle) => Stage::Answered {
-                            answer: serve(&mut inner, &state, request, decision, settle),
+                        Asking::Decided(decided) => Stage::Answered {
+                            answer: serve(&mut inner, &state, request, decided),
                         },
                         Asking::Wait(question, wait) => Stage::Undecided {
                             undecided: Some(Box::new(Undecided {

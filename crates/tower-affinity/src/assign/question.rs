@@ -31,12 +31,22 @@ pub(super) struct Question {
     by_store: bool,
     /// What the store was told of last, while it has not answered.
     decision: Option<Decision>,
+    live: LiveCounts,
     rounds: u8,
+}
+
+/// What was decided, and what goes with it.
+#[derive(Debug)]
+pub(super) struct Decided {
+    pub(super) decision: Decision,
+    pub(super) settle: Settle,
+    /// How many sessions live where, if that has a say.
+    pub(super) live: LiveCounts,
 }
 
 /// The answer to a [`Question`].
 pub(super) enum Asking {
-    Decided(Decision, Settle),
+    Decided(Decided),
     /// Boxed: few requests wait, and the others need no room for it.
     Wait(Box<Question>, Wait),
 }
@@ -96,6 +106,7 @@ impl Question {
             settle,
             by_store: false,
             decision: None,
+            live: LiveCounts::Unknown,
             rounds: 0,
         }
     }
@@ -135,14 +146,14 @@ impl Question {
         if let Some(chosen) = &mut self.shows.chosen {
             view.codes.resolve_override(chosen);
         }
-        let live = self.live(state);
+        self.live = self.counts(state);
         let mut decision = loop {
             let outcome = decide(&Inputs {
                 presented: &self.shows,
                 policy: self.policy.as_ref(),
                 rollout: &view.rollout,
                 ready: &*state.ready,
-                live: &live,
+                live: &self.live,
                 salt: &state.salt,
                 serving: state.serving.as_ref(),
                 now: self.settle.at(),
@@ -162,13 +173,9 @@ impl Question {
         Ok(decision)
     }
 
-    /// How many sessions live where, if that has a say.
-    fn live(&self, state: &State) -> LiveCounts {
-        let begins = matches!(self.shows.shown, Shown::Nothing(_));
+    fn counts(&self, state: &State) -> LiveCounts {
         match (&state.store, &self.policy) {
-            (Some(store), Some(policy)) if policy.least_loaded && begins => {
-                store.live(self.settle.at())
-            }
+            (Some(store), Some(policy)) if policy.least_loaded => store.live(self.settle.at()),
             _ => LiveCounts::Unknown,
         }
     }
@@ -190,7 +197,11 @@ impl Question {
     fn tell(mut self, state: &State, decision: Decision, word: Option<Word>) -> Asking {
         let (Some(store), Some(word)) = (&state.store, word) else {
             self.told(state, &decision);
-            return Asking::Decided(decision, self.settle);
+            return Asking::Decided(Decided {
+                decision,
+                settle: self.settle,
+                live: self.live,
+            });
         };
         if let Some(pin) = &decision.pin {
             self.settle.stored_under(row_key(&self.shows, pin));

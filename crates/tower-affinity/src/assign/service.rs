@@ -7,13 +7,12 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Method, Request, Response};
-use tower_affinity_core::{Cause, Cohort, Decision, Kind};
+use tower_affinity_core::{Cause, Cohort, Decision, Kind, LiveCounts};
 use tower_service::Service;
 
 use super::future::{Answer, ResponseFuture, Undecided};
-use super::question::{Asking, Question};
+use super::question::{Asking, Decided, Question};
 use super::refuse::{refusal, visited};
-use super::settle::Settle;
 use super::state::State;
 use crate::Affinity;
 use crate::problem::is_grpc;
@@ -56,7 +55,6 @@ where
                 issue: false,
                 cohort: Cohort::None,
                 endpoint_key: None,
-                least_loaded: false,
             };
             let response = visited(visit);
             self.state.recorder.refused(&decision, response.status());
@@ -66,13 +64,9 @@ where
         }
         let question = Question::new(&self.state, presented);
         match question.ask(&self.state) {
-            Asking::Decided(decision, settle) => ResponseFuture::answered(serve(
-                &mut self.inner,
-                &self.state,
-                request,
-                decision,
-                settle,
-            )),
+            Asking::Decided(decided) => {
+                ResponseFuture::answered(serve(&mut self.inner, &self.state, request, decided))
+            }
             Asking::Wait(question, wait) => {
                 // the service that said it is ready is the one that is called later
                 let clone = self.inner.clone();
@@ -95,13 +89,17 @@ pub(super) fn serve<S, B, R>(
     inner: &mut S,
     state: &Arc<State>,
     mut request: Request<B>,
-    decision: Decision,
-    settle: Settle,
+    decided: Decided,
 ) -> Answer<S::Future, R>
 where
     S: Service<Request<B>, Response = Response<R>>,
     R: From<Bytes>,
 {
+    let Decided {
+        decision,
+        settle,
+        live,
+    } = decided;
     if decision.kind == Kind::Refused {
         let response = refusal(&decision, &settle);
         state.recorder.refused(&decision, response.status());
@@ -113,6 +111,9 @@ where
         Kind::Assigned | Kind::Moved | Kind::Overridden
     ) {
         ask_for_all(&mut request);
+    }
+    if matches!(live, LiveCounts::Known(_)) && decision.takes_endpoint() {
+        request.extensions_mut().insert(live);
     }
     let affinity = Affinity::new(decision);
     request.extensions_mut().insert(affinity.clone());

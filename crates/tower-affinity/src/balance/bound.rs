@@ -3,19 +3,23 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tower_affinity_core::{DrawKey, EndpointId, Timestamp, endpoint_draw, endpoint_rank};
+use tower_affinity_core::{
+    DrawKey, EndpointId, GroupId, Live, Timestamp, endpoint_draw, endpoint_rank,
+};
 
 use super::balancing::Balancing;
 use super::endpoint::Endpoint;
 use super::pick::Picked;
 
 /// What a session wants that is bound to one endpoint.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Bound<'a> {
     /// The endpoint that its pin names.
     pub(crate) named: Option<&'a EndpointId>,
     /// What another is chosen by, the same for all of the session's requests.
     pub(crate) key: DrawKey,
+    /// How many sessions live where, if the other one is chosen by that.
+    pub(crate) live: Option<(&'a GroupId, &'a dyn Live)>,
     /// Whether the session begins: it has nothing to lose at an endpoint that is to be tried.
     pub(crate) begins: bool,
 }
@@ -28,7 +32,8 @@ pub(super) fn keeps(endpoints: &[Arc<Endpoint>], endpoint: &Endpoint, panics: bo
 }
 
 /// The endpoint that the session's pin names; else the one that is the first for its key among
-/// those that any request could use. `None` if that is for every request alike.
+/// those that any request could use, or where sessions are counted the one of the first two at which
+/// fewer live. `None` if that is for every request alike.
 ///
 /// A named endpoint is taken however busy it is: what it has of the session no other one has. One
 /// that starts is the first for as many keys as its share says: those that it has stay while its
@@ -56,9 +61,19 @@ pub(super) fn choose<'a>(
         !e.is_starting() || endpoint_draw(bound.key, e.id()) < share()
     };
     // of those without a share in it the first too, before none
+    let rank = |e: &&Arc<Endpoint>| (has_share(e), endpoint_rank(bound.key, e.id()));
     let first = |may: &dyn Fn(&Endpoint) -> bool| {
-        let able = endpoints.iter().filter(|e| may(e));
-        able.max_by_key(|e| (has_share(e), endpoint_rank(bound.key, e.id())))
+        let able = || endpoints.iter().filter(|e| may(e));
+        let first = able().max_by_key(rank)?;
+        let Some((group, live)) = bound.live else {
+            return Some(first);
+        };
+        let others = able().filter(|e| !Arc::ptr_eq(e, first) && has_share(e));
+        let sessions = |e: &Endpoint| live.at(group, e.id());
+        let second = others.max_by_key(rank);
+        second
+            .filter(|second| sessions(second) < sessions(first))
+            .or(Some(first))
     };
     let endpoint = first(&may)?;
     if !is_out(endpoint) {
@@ -82,4 +97,14 @@ pub(super) fn choose<'a>(
 
 fn is_out(endpoint: &Endpoint) -> bool {
     endpoint.ejection().is_on()
+}
+
+impl std::fmt::Debug for Bound<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bound")
+            .field("named", &self.named)
+            .field("by_load", &self.live.is_some())
+            .field("begins", &self.begins)
+            .finish_non_exhaustive()
+    }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use http::Extensions;
-use tower_affinity_core::{Decision, GroupId, Kind};
+use tower_affinity_core::{Decision, GroupId, Kind, Live, LiveCounts};
 
 use super::bound::Bound;
 use crate::Affinity;
@@ -25,12 +25,18 @@ impl<'a> Wanted<'a> {
     /// What was decided for a request; `None` if nothing was.
     pub(super) fn of(extensions: &'a Extensions) -> Option<Self> {
         let decision: &Decision = extensions.get().map(Affinity::decision)?;
+        let id = decision.group.as_ref()?;
+        let live = match extensions.get() {
+            Some(LiveCounts::Known(live)) => Some((id, &**live as &dyn Live)),
+            Some(LiveCounts::Unknown) | None => None,
+        };
         Some(Self {
-            id: decision.group.as_ref()?,
+            id,
             pinned: decision.kind == Kind::Pinned,
             bound: decision.endpoint_key.map(|key| Bound {
                 named: decision.endpoint(),
                 key,
+                live,
                 begins: decision.kind == Kind::Assigned,
             }),
             avoid: &[],

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::fixtures::{View, after, at, drawn_to, id, lifetimes, name, salt, session};
+use std::sync::Arc;
+
+use crate::fixtures::{Counted, View, after, at, drawn_to, id, lifetimes, name, salt, session};
 use crate::{
     AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
     GroupRef, Inputs, Level, LiveCounts, NewGroup, Newer, OnGone, OnStep, Outcome, Override,
@@ -51,6 +53,7 @@ pub(super) struct Ask {
     pub(super) now: Timestamp,
     pub(super) newer: Newer,
     pub(super) fresh: SessionId,
+    pub(super) live: LiveCounts,
 }
 
 impl Ask {
@@ -75,6 +78,7 @@ impl Ask {
             serving: None,
             now: at(0),
             newer: Newer::Unasked,
+            live: LiveCounts::Unknown,
         }
     }
 
@@ -115,6 +119,14 @@ impl Ask {
 
     pub(super) fn reassign(mut self) -> Self {
         self.policy.as_mut().unwrap().on_step = OnStep::Reassign;
+        self
+    }
+
+    /// Where new sessions go to the less loaded, and so many live in each group.
+    pub(super) fn least_loaded(mut self, live: &[(&str, u64)]) -> Self {
+        self.policy.as_mut().unwrap().least_loaded = true;
+        let counts = live.iter().map(|(group, count)| (id(group, 1), *count));
+        self.live = LiveCounts::Known(Arc::new(Counted(counts.collect())));
         self
     }
 
@@ -187,7 +199,7 @@ impl Ask {
             policy: self.policy.as_ref(),
             rollout: &self.rollout,
             ready: &self.view,
-            live: &LiveCounts::Unknown,
+            live: &self.live,
             salt: &salt(),
             serving: self.serving.as_ref(),
             now: self.now,

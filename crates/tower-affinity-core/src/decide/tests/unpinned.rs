@@ -1,7 +1,7 @@
 //! Rule 12: requests without a valid pin.
 
 use super::ask::{Ask, check, drawn_to_a};
-use crate::fixtures::{at, rollout};
+use crate::fixtures::{at, rollout, session};
 use crate::{Absence, Fault, Revision};
 
 const FAULTS: [(Fault, &str); 10] = [
@@ -163,4 +163,75 @@ fn a_new_pin_states_where_since_when_and_under_which_revision() {
 fn a_refused_first_request_has_no_session() {
     let decision = Ask::new().down(&["A", "B"], 0).decision();
     assert_eq!((decision.session(), decision.issue), (None, false));
+}
+
+#[test]
+fn a_new_session_goes_where_fewer_live_for_the_weight() {
+    // A has weight 90 and B 10; both draws of this id give B, those of the other one A and B
+    let both = (1..1_000).map(|n| session(n * 0x9e37_79b9_7f4a_7c15));
+    let places = |fresh, live: &[(&str, u64)]| {
+        let ask = Ask {
+            fresh,
+            ..Ask::new()
+        };
+        ask.least_loaded(live)
+            .decision()
+            .group
+            .unwrap()
+            .name()
+            .to_string()
+    };
+    let (mut to_b, mut of) = ([0, 0, 0], 0);
+    for fresh in both {
+        of += 1;
+        let loads = [
+            &[("A", 90), ("B", 10)][..],
+            &[("A", 91), ("B", 10)],
+            &[("A", 90), ("B", 11)],
+        ];
+        for (count, live) in to_b.iter_mut().zip(loads) {
+            *count += u32::from(places(fresh, live) == "B");
+        }
+    }
+    let share = to_b.map(|count| f64::from(count) / f64::from(of));
+    assert!((0.06..0.14).contains(&share[0]), "equal loads: {share:?}");
+    assert!(
+        (0.15..0.23).contains(&share[1]),
+        "B is below its share: {share:?}"
+    );
+    assert!(share[2] < 0.03, "B is above its share: {share:?}");
+}
+
+#[test]
+fn load_moves_no_session_and_makes_no_spare_of_weight_zero() {
+    let crowded = [("A", 1_000_000), ("B", 0), ("C", 0), ("D", 0)];
+    check([
+        (
+            "pinned",
+            Ask::p("A", 10).least_loaded(&crowded),
+            "pinned/ok A current keep",
+        ),
+        (
+            "nothing else is ready",
+            Ask::new().least_loaded(&crowded).down(&["B"], 0),
+            "assigned/new A current issue",
+        ),
+    ]);
+}
+
+#[test]
+fn a_store_that_does_not_answer_is_the_cause_and_the_key_still_draws() {
+    let key = drawn_to_a().into();
+    check([
+        (
+            "keyed",
+            Ask::without(Absence::StoreUnavailable).key(key),
+            "assigned/store_unavailable A current issue",
+        ),
+        (
+            "not keyed",
+            Ask::without(Absence::StoreUnavailable),
+            "assigned/store_unavailable B current issue",
+        ),
+    ]);
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tower_affinity_core::{EndpointId, EndpointRef, Readiness, SessionId};
+use std::net::SocketAddr;
+
+use tower_affinity_core::{EndpointId, EndpointRef, GroupId, Live, Readiness, SessionId};
 use tower_affinity_testing::{HandClock, START, id, name};
 
 use super::super::bound::Bound;
@@ -27,6 +29,7 @@ fn asks(
         bound: Some(Bound {
             named: named.as_ref(),
             key: SessionId::from_random(n * 0x9e37_79b9_7f4a_7c15).into(),
+            live: None,
             begins,
         }),
         avoid: &avoid,
@@ -201,4 +204,48 @@ fn the_list_of_endpoints_is_the_same_until_it_changes() {
     let new = Readiness::endpoint_ids(&groups, &name("a")).unwrap();
     assert_eq!(*new, [EndpointId::new("127.0.0.1:7005")]);
     assert!(Readiness::endpoint_ids(&groups, &name("b")).is_none());
+}
+
+/// So many live sessions at each endpoint.
+struct Sessions(&'static [u64]);
+
+impl Live for Sessions {
+    fn of(&self, _: &GroupId) -> u64 {
+        self.0.iter().sum()
+    }
+
+    fn at(&self, _: &GroupId, endpoint: &EndpointId) -> u64 {
+        let at = (0..).map(|n| EndpointId::new(&address(n).to_string()));
+        let mut at = at.zip(self.0);
+        at.find(|(id, _)| id == endpoint)
+            .map_or(0, |(_, count)| *count)
+    }
+}
+
+#[test]
+fn of_two_endpoints_the_one_with_fewer_live_sessions_is_chosen() {
+    let groups = groups(&[("a", 4)]);
+    let goes = |n: u128, live: &'static [u64], avoid: &[SocketAddr]| {
+        let lease = groups.acquire(&Wanted {
+            id: &id("a"),
+            pinned: false,
+            bound: Some(Bound {
+                named: None,
+                key: SessionId::from_random(n * 0x9e37_79b9_7f4a_7c15).into(),
+                live: Some((&id("a"), &Sessions(live))),
+                begins: true,
+            }),
+            avoid,
+        });
+        usize::from(place(&lease.unwrap()))
+    };
+    let mut got = [0; 4];
+    for n in 0..400 {
+        got[goes(n, &[9, 9, 9, 0], &[])] += 1;
+        assert_ne!(goes(n, &[9, 0, 0, 0], &[]), 0, "the busiest of any two");
+        assert_ne!(goes(n, &[9, 9, 9, 0], &[address(3)]), 3, "it was tried");
+    }
+    // it is among the two of half of all sessions
+    assert!((160..240).contains(&got[3]), "{got:?}");
+    assert!(got[..3].iter().all(|count| *count > 30), "a herd: {got:?}");
 }
