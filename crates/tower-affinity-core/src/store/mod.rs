@@ -15,6 +15,7 @@ mod call;
 mod key;
 mod live;
 mod row;
+mod shared;
 
 use std::fmt;
 

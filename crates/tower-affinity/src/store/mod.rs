@@ -15,6 +15,8 @@
 //! ```
 
 mod guard;
+#[cfg(test)]
+mod tests;
 mod timer;
 
 pub use self::guard::{GuardedStore, PATIENCE};
