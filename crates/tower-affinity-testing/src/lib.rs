@@ -8,6 +8,7 @@ mod mutate;
 mod readiness;
 mod rollout;
 pub mod sim;
+pub mod store;
 
 pub use clock::HandClock;
 pub use jar::Jar;
