@@ -45,6 +45,7 @@ async fn upgrades_lose_nothing(count: usize, mix: Mix, pause: Duration) {
     let group = client.get(address, "/").await.group().map(str::to_owned);
     let (_route, receiver) = watch::channel(address);
     let load = Steady::start(&history, &receiver, mix);
+    let started = Instant::now();
     let mut longest = Duration::ZERO;
     for nth in 1..=count {
         sleep(pause).await;
@@ -67,8 +68,9 @@ async fn upgrades_lose_nothing(count: usize, mix: Mix, pause: Duration) {
     sleep(pause).await;
     let failures = load.end().await;
     println!(
-        "{count} upgrades, the longest until ready {longest:?}; {} requests, {} failed",
+        "{count} upgrades, the longest until ready {longest:?}; {} requests, {:.0} a second, {} failed",
         history.len(),
+        history.len() as f64 / started.elapsed().as_secs_f64(),
         failures.len()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
