@@ -58,6 +58,25 @@ impl Decision {
         self.pin.is_some() && self.kind != Kind::Refused
     }
 
+    /// Whether `served`, which answered, did so in place of the session's own endpoint: that was
+    /// found to be gone only after the decision.
+    #[must_use]
+    pub fn has_left_for(&self, served: &EndpointId) -> bool {
+        let own = self.endpoint();
+        own.is_some_and(|own| own != served) && self.cause != Cause::Behind
+    }
+
+    /// The decision as it turned out for a session that left its endpoint on the way to an answer
+    /// (see [`Decision::has_left_for`]): as if that had been known to be gone.
+    #[must_use]
+    pub fn endpoint_lost(self) -> Self {
+        Self {
+            cause: self.cause.endpoint_lost(),
+            pin: self.pin.map(|pin| pin.at_endpoint(None)),
+            ..self
+        }
+    }
+
     /// The session, where there is one.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
@@ -217,6 +236,14 @@ causes! {
 }
 
 impl Cause {
+    /// The cause where the session's endpoint is gone as well: the first that is true is told.
+    pub(crate) fn endpoint_lost(self) -> Self {
+        match self {
+            Self::Ok | Self::Draining => Self::EndpointLost,
+            cause => cause,
+        }
+    }
+
     /// The revision of a pin that is issued anew for this cause. While the sessions of an aborted
     /// group stay, it is the pin's own, which is older than the abort: no renewal by a clock for
     /// which the deadline is still to come outranks a move by one for which it is over.

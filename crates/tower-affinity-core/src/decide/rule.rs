@@ -226,12 +226,12 @@ impl Inputs<'_> {
             pin.clone()
         };
         let pin = if held { pin.held() } else { pin };
-        let pin = if lost { pin.at_endpoint(None) } else { pin };
-        let cause = match cause {
-            Cause::Ok | Cause::Draining if lost => Cause::EndpointLost,
-            cause => cause,
-        };
-        self.with_pin(Kind::Pinned, cause, id.clone(), pin, issue)
+        let decision = self.with_pin(Kind::Pinned, cause, id.clone(), pin, issue);
+        if lost {
+            decision.endpoint_lost()
+        } else {
+            decision
+        }
     }
 
     fn moved(&self, policy: &Policy, pin: &SessionPin, to: GroupId, cause: MoveCause) -> Decision {

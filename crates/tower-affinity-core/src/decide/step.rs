@@ -42,7 +42,13 @@ impl Inputs<'_> {
             true => (Kind::Pinned, Cause::Ok),
             false => (Kind::Moved, Cause::Step),
         };
+        let lost = kind == Kind::Pinned && self.has_lost_endpoint(policy, pin, &to);
         let pin = pin.drawn_anew(to.clone(), drawn, revision, self.now, policy.lifetimes);
-        self.with_pin(kind, cause, to, pin, true)
+        let decision = self.with_pin(kind, cause, to, pin, true);
+        if lost {
+            decision.endpoint_lost()
+        } else {
+            decision
+        }
     }
 }

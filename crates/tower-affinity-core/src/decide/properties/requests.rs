@@ -53,7 +53,6 @@ proptest! {
         world in World::any(), held in Held::any(), absence in any_absence(), pinned in any::<bool>()
     ) {
         let shown = if pinned { shown(held.in_world(&world)) } else { Shown::Nothing(absence) };
-        let world = world.on_step(OnStep::Keep);
         let above = matches!(&shown, Shown::Pin(pin) if pin.revision > world.rollout.revision());
         let group = world.clone().at_level(Level::Group).decision(&shown);
         let endpoint = world.at_level(Level::Endpoint).decision(&shown);

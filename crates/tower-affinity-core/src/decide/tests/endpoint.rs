@@ -173,6 +173,47 @@ fn a_step_that_draws_the_same_group_keeps_the_endpoint() {
 }
 
 #[test]
+fn a_step_that_draws_the_same_group_finds_a_lost_endpoint_as_any_decision_does() {
+    let old = placed("B", 7, "one");
+    let reassigned = |ask: Ask| ask.reassign().now(20);
+    let gone = lost(reassigned(ask(old.clone())), "one");
+    assert_eq!(gone.answer(), "pinned/endpoint_lost B established issue");
+    let decision = gone.decision();
+    let expected = SessionPin {
+        endpoint: None,
+        issued: at(20),
+        expires: at(20 + 1800),
+        revision: Revision(10),
+        assigned: Revision(8),
+        ..old.clone()
+    };
+    assert_eq!(decision.pin.as_ref(), Some(&expected), "drawn anew as well");
+    assert!(decision.takes_endpoint());
+    check([
+        (
+            "it lives",
+            reassigned(ask(old.clone())),
+            "pinned/ok B established issue",
+        ),
+        (
+            "another level does not ask",
+            lost(reassigned(Ask::with(old)), "one"),
+            "pinned/ok B established issue",
+        ),
+        (
+            "drawn to another group",
+            lost(reassigned(ask(placed("A", 7, "one"))), "one"),
+            "moved/step B established issue",
+        ),
+        (
+            "let go as well",
+            lost(reassigned(ask(placed("B", 7, "one").released())), "one"),
+            "pinned/endpoint_lost B established issue",
+        ),
+    ]);
+}
+
+#[test]
 fn only_a_session_of_this_level_has_an_endpoint_to_take() {
     let takes = |ask: Ask| ask.decision().takes_endpoint();
     let new = Ask::new().level(Level::Endpoint);
