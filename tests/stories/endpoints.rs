@@ -132,6 +132,37 @@ async fn a_session_leaves_its_endpoint_once_when_that_restarts_on_another_port()
 }
 
 #[tokio::test]
+async fn a_session_that_finds_its_endpoint_dead_stays_where_it_was_served() {
+    let mut stage = Stage::new().await;
+    let mut clients = Vec::new();
+    for number in 0..20 {
+        let mut client = Client::new(number, &stage.history);
+        let (endpoint, _) = stage.get(&mut client, 0).await;
+        clients.push((client, endpoint));
+    }
+    let gone = format!("{OLD}-1");
+    let first = clients.iter().position(|(_, endpoint)| *endpoint == gone);
+    let (mut client, _) = clients.swap_remove(first.expect("no session is there"));
+    // nobody knows yet that it is dead
+    stage.fleet.end(OLD, 0);
+    let (reached, decision) = stage.get(&mut client, 0).await;
+    assert!(reached.starts_with(OLD), "it left its group for {reached}");
+    assert_ne!(reached, gone);
+    assert_eq!(
+        decision, "pinned; cause=endpoint_lost",
+        "{reached} was told"
+    );
+    for through in 0..4 {
+        let later = stage.get(&mut client, through).await;
+        assert_eq!(later, (reached.clone(), "pinned; cause=ok".to_owned()));
+    }
+    let samples = stage.replicas[0].admin.samples().await;
+    let lost = [("decision", "pinned"), ("cause", "endpoint_lost")];
+    assert_eq!(samples.sum("affinity_requests_total", &lost), 1.0);
+    assert_eq!(stage.moves().await, 0.0);
+}
+
+#[tokio::test]
 async fn an_abort_moves_sessions_once_each_to_one_endpoint_of_the_other_group() {
     let stage = Stage::new().await;
     let mut clients: Vec<_> = (0..20).map(|n| Client::new(n, &stage.history)).collect();

@@ -103,7 +103,10 @@ impl Answer<'_> {
         let release = ours && self.said.release && self.may_release();
         let stream = self.streams.then(|| pin.clone().streaming(self.lifetimes));
         let extended = stream.filter(|stream| stream.expires > pin.expires);
-        let taken = self.served_by.filter(|_| self.decision.takes_endpoint());
+        let decision = self.decision;
+        // a first endpoint, or another in place of one that was found to be gone
+        let takes = |served: &_| decision.takes_endpoint() || decision.has_left_for(served);
+        let taken = self.served_by.filter(|served| takes(served));
         let issue = self.decision.issue;
         let changes = moved_seen || release || taken.is_some() || extended.is_some();
         if !issue && !changes {

@@ -5,8 +5,10 @@ use tower_affinity_core::EndpointId;
 /// The endpoint that an answer is from: an extension of the response, left by the leaf at level
 /// [`Endpoint`](tower_affinity_core::Level::Endpoint).
 ///
-/// A session that has no endpoint yet, or whose endpoint is gone, stays on this one from now on. A
-/// leaf of your own leaves it too, or its sessions are bound to their group alone.
+/// A session that has no endpoint yet, or whose endpoint is gone, stays on this one from now on; so
+/// does one whose endpoint ([`Decision::endpoint`](tower_affinity_core::Decision::endpoint)) is
+/// another: the leaf has found that to be gone. A leaf of your own leaves it too, or its sessions are
+/// bound to their group alone.
 ///
 /// ```
 /// use tower_affinity::ServedBy;

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use super::*;
 use crate::decide::{Cohort, Kind};
 use crate::fixtures::{TA, View, after, at, endpoint, id, lifetimes, name, rollout, session};
-use crate::{EndpointRef, LastMove, MoveCause, Revision};
+use crate::{EndpointCode, EndpointRef, LastMove, MoveCause, Revision};
 
 /// A session of B that began at 0 and asks at 100; the snapshot is of revision 10.
 #[derive(Clone)]
@@ -261,14 +261,92 @@ fn a_pin_without_an_endpoint_takes_the_one_that_answered() {
     assert_eq!(began_elsewhere.issued, at(100), "renewed as well");
 }
 
-#[test]
-fn a_pins_own_endpoint_is_kept_whoever_answers() {
-    let mut case = at_level_endpoint(Kind::Pinned, Cause::Ok, false);
+/// A decision for a session of endpoint `one`, answered by `two`.
+fn left(kind: Kind, cause: Cause, issue: bool) -> Case {
+    let mut case = at_level_endpoint(kind, cause, issue);
     case.decision.pin = Some(pin("B").at_endpoint(Some(endpoint("one"))));
-    assert_eq!(case.settled(), Settled::Kept, "a retry went to another");
+    case
+}
+
+#[test]
+fn a_pins_own_endpoint_is_kept_while_it_answers() {
+    let mut case = left(Kind::Pinned, Cause::Ok, false);
+    case.served_by = Some(endpoint("one"));
+    assert_eq!(case.settled(), Settled::Kept, "its own has answered");
     case.decision.issue = true;
-    let written = case.written();
-    assert_eq!(written.endpoint, Some(EndpointRef::Known(endpoint("one"))));
+    assert_eq!(Some(case.written()), case.decision.pin);
+    case.served_by = None;
+    assert_eq!(Some(case.written()), case.decision.pin, "nobody says who");
+}
+
+#[test]
+fn an_endpoint_that_was_left_on_the_way_is_replaced_in_the_pin() {
+    let two = Some(EndpointRef::Known(endpoint("two")));
+    for (kind, cause, revision) in [
+        (Kind::Pinned, Cause::Ok, Revision(10)),
+        (Kind::Pinned, Cause::Draining, Revision(10)),
+        (Kind::Pinned, Cause::AbortedStay, Revision(9)),
+        (Kind::Overridden, Cause::Sticky, Revision(10)),
+    ] {
+        let written = left(kind, cause, false).written();
+        let expected = SessionPin {
+            endpoint: two.clone(),
+            issued: at(100),
+            expires: at(100).plus(lifetimes().idle()),
+            revision,
+            ..pin("B")
+        };
+        assert_eq!(written, expected, "{cause:?}: renewed, and nothing else");
+        let issued = left(kind, cause, true).written();
+        let expected = pin("B").at_endpoint(Some(endpoint("two")));
+        assert_eq!(issued, expected, "{cause:?}: an issue keeps its own times");
+    }
+}
+
+#[test]
+fn a_session_that_left_its_endpoint_keeps_it_in_a_pin_that_may_not_change() {
+    let behind = left(Kind::Pinned, Cause::Behind, false);
+    assert_eq!(behind.settled(), Settled::Kept, "the pin is above us");
+    let renewed = left(Kind::Pinned, Cause::Behind, true);
+    assert_eq!(Some(renewed.written()), renewed.decision.pin);
+    let mut group = left(Kind::Pinned, Cause::Ok, false);
+    group.decision.endpoint_key = None;
+    assert_eq!(group.settled(), Settled::Kept, "level group");
+    let mut unknown = left(Kind::Pinned, Cause::Ok, false);
+    let code = EndpointRef::Unknown(EndpointCode::new([7; 10]));
+    unknown.decision.pin = Some(SessionPin {
+        endpoint: Some(code),
+        ..pin("B")
+    });
+    assert_eq!(unknown.settled(), Settled::Kept, "nobody can tell");
+    let aborted = Case {
+        aborted: true,
+        ..left(Kind::Pinned, Cause::Ok, false)
+    };
+    assert_eq!(aborted.settled(), Settled::Kept, "aborted meanwhile");
+    let mut ended = left(Kind::Pinned, Cause::Ok, false);
+    ended.said.end = true;
+    assert_eq!(ended.settled(), Settled::Cleared);
+}
+
+#[test]
+fn a_decision_that_turned_out_wrong_is_told_as_if_it_had_been_known() {
+    for (cause, told) in [
+        (Cause::Ok, Cause::EndpointLost),
+        (Cause::Draining, Cause::EndpointLost),
+        (Cause::AbortedStay, Cause::AbortedStay),
+        (Cause::Sticky, Cause::Sticky),
+    ] {
+        let decision = left(Kind::Pinned, cause, false).decision;
+        assert!(decision.has_left_for(&endpoint("two")), "{cause:?}");
+        assert!(!decision.has_left_for(&endpoint("one")), "{cause:?}");
+        let expected = Decision {
+            cause: told,
+            pin: Some(pin("B")),
+            ..decision.clone()
+        };
+        assert_eq!(decision.endpoint_lost(), expected);
+    }
 }
 
 #[test]

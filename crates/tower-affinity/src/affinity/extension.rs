@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tower_affinity_core::{Decision, LastMove, SessionId};
+use tower_affinity_core::{Decision, EndpointId, LastMove, SessionId};
 
 /// The decision for a request: an extension of the request and of its response, and with the
 /// feature `axum` an extractor.
@@ -31,6 +31,12 @@ impl Affinity {
     #[must_use]
     pub fn decision(&self) -> &Decision {
         &self.0
+    }
+
+    /// The decision as it turned out, if `served` has answered in place of the session's endpoint.
+    pub(crate) fn left_for(&self, served: &EndpointId) -> Option<Self> {
+        let left = self.0.has_left_for(served);
+        left.then(|| Self::new(self.decision().clone().endpoint_lost()))
     }
 
     /// From where, when and why the session was last moved, until the application answers

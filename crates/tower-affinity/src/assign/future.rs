@@ -15,8 +15,8 @@ use super::question::{Asking, Question, Wait};
 use super::service::serve;
 use super::settle::Settle;
 use super::state::State;
-use crate::Affinity;
 use crate::problem::speak_grpc;
+use crate::{Affinity, ServedBy};
 
 pin_project! {
     /// Settles the pin once the answer is there, or is our own answer.
@@ -173,6 +173,10 @@ where
             } => {
                 let mut response = ready!(inner.poll(cx))?;
                 let word = settle.settle(state, affinity.decision(), &mut response);
+                let served: Option<&ServedBy> = response.extensions().get();
+                if let Some(left) = served.and_then(|by| affinity.left_for(by.endpoint())) {
+                    *affinity = left;
+                }
                 let (affinity, grpc) = (affinity.clone(), *grpc);
                 let Some(call) = word.and_then(|word| state.tell(word)) else {
                     return Poll::Ready(Ok(finished(response, affinity, grpc)));

@@ -83,8 +83,7 @@ impl Settle {
             return None;
         }
         let scope = self.scope.as_ref();
-        let served_by = response.extensions().get();
-        let served_by = served_by.filter(|_| decision.takes_endpoint());
+        let served_by: Option<&ServedBy> = response.extensions().get();
         let lifetimes = scope.map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes);
         let answer = Answer {
             decision,

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::net::SocketAddr;
 
-use http::{Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use tower_affinity_core::GroupName;
 
 use super::body::BalanceBody;
@@ -13,11 +13,11 @@ use super::groups::Groups;
 use super::lease::Lease;
 use super::outcome::Outcome;
 use super::tunnelled::is_tunnel;
-use crate::BoxError;
-use crate::ServedBy;
 use crate::problem::MISDIRECTED;
 use crate::record::{Recorder, RetryOutcome};
 use crate::respond::UpstreamFault;
+use crate::tag::correct;
+use crate::{Affinity, BoxError, ServedBy};
 
 /// An attempt that is under way.
 #[derive(Debug)]
@@ -63,6 +63,18 @@ pub(super) enum Harm {
 }
 
 impl Attempt {
+    /// Tells an endpoint that serves in place of the session's own that it does.
+    pub(super) fn tell<B>(&self, request: &mut Request<B>) {
+        let Some(served) = self.lease.bound_to() else {
+            return;
+        };
+        let affinity: Option<&Affinity> = request.extensions().get();
+        if let Some(affinity) = affinity.and_then(|affinity| affinity.left_for(served)) {
+            correct(request.headers_mut(), &affinity);
+            request.extensions_mut().insert(affinity);
+        }
+    }
+
     /// The endpoint's service could not take the request.
     pub(super) fn refused(self, error: BoxError) -> Failure {
         let harm = match Harm::of(&error) {

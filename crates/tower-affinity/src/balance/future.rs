@@ -78,6 +78,7 @@ where
     where
         C: Connect<ReplayBody<B>, Service = S>,
     {
+        attempt.tell(&mut request);
         request.extensions_mut().insert(attempt.lease.clone());
         Self::Waiting {
             service: connect.connect(attempt.lease.endpoint()),

@@ -43,7 +43,8 @@
 //!   can be sent again.
 //!
 //! A session that is bound to an endpoint leaves it only if it was not reached or serves another
-//! group; else the request is sent there again.
+//! group; else the request is sent there again. Where it has left, the endpoint that is asked instead
+//! is told `endpoint_lost`, and the session stays with the one that answers.
 //!
 //! What else a leaf fails with is answered at once, and what an endpoint answers is passed on,
 //! errors too. Before each attempt the newest rollout is asked whether the group was aborted

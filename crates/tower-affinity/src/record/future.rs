@@ -12,7 +12,7 @@ use super::recorder::Recorder;
 use super::running::Running;
 use super::series::CodeClass;
 use crate::balance::Lease;
-use crate::{Affinity, OwnAnswer};
+use crate::{Affinity, OwnAnswer, ServedBy};
 
 pin_project! {
     /// Counts the request if it fails or is dropped; else its body does.
@@ -21,7 +21,7 @@ pin_project! {
         #[pin]
         inner: F,
         running: Option<Running>,
-        settles: Option<(Recorder, Affinity)>,
+        awaits: Option<(Recorder, Affinity)>,
         is_head: bool,
     }
 }
@@ -30,13 +30,13 @@ impl<F> ResponseFuture<F> {
     pub(super) fn new(
         inner: F,
         running: Running,
-        settles: Option<(Recorder, Affinity)>,
+        awaits: Option<(Recorder, Affinity)>,
         is_head: bool,
     ) -> Self {
         Self {
             inner,
             running: Some(running),
-            settles,
+            awaits,
             is_head,
         }
     }
@@ -52,7 +52,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let answer = ready!(this.inner.poll(cx));
-        let running = this.running.take();
+        let mut running = this.running.take();
         let mut response = match answer {
             Ok(response) => response,
             Err(error) => {
@@ -62,12 +62,18 @@ where
                 return Poll::Ready(Err(error));
             }
         };
-        // a session begins or moves with an answer of its group, not with one that we made
+        // a session begins, moves or leaves its endpoint with an answer of its group, not with one
+        // that we made
         let own = response.extensions().get::<OwnAnswer>().is_some();
-        if let Some((recorder, affinity)) = this.settles.take()
+        if let Some((recorder, affinity)) = this.awaits.take()
             && !own
         {
             recorder.settled(affinity.decision());
+            let served: Option<&ServedBy> = response.extensions().get();
+            let left = served.and_then(|by| affinity.left_for(by.endpoint()));
+            if let (Some(left), Some(running)) = (left, &mut running) {
+                running.turns_out(left.decision());
+            }
         }
         let class = CodeClass::of_grpc(response.headers())
             .unwrap_or_else(|| CodeClass::of(response.status()));

@@ -209,9 +209,10 @@ impl Recorder {
         }
     }
 
-    /// Whether an answer to this decision is told to [`Recorder::settled`].
-    pub(super) fn settles(decision: &Decision) -> bool {
-        matches!(decision.kind, Kind::Assigned | Kind::Moved)
+    /// Whether more is to be counted once the answer to this decision is there: see
+    /// [`Recorder::settled`]; or a session may have left its endpoint.
+    pub(super) fn awaits(decision: &Decision) -> bool {
+        matches!(decision.kind, Kind::Assigned | Kind::Moved) || decision.endpoint().is_some()
     }
 
     /// A new or moved session has got an answer.

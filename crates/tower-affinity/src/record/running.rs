@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tower_affinity_core::Decision;
+
 use super::series::{CodeClass, Labels, Series};
 use crate::clock::Stopwatch;
 
@@ -29,6 +31,11 @@ impl Running {
     /// All that there is to send was given out: it has not ended, but will end with `class`.
     pub(super) fn is_whole(&mut self, class: CodeClass) {
         self.class = Some(class);
+    }
+
+    /// Its decision has turned out to be another, of the same group.
+    pub(super) fn turns_out(&mut self, decision: &Decision) {
+        self.labels = decision.into();
     }
 
     pub(super) fn end(mut self, class: CodeClass) {

@@ -40,9 +40,9 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let affinity = request.extensions().get::<Affinity>();
         let running = self.recorder.start(affinity);
-        let settles = affinity.filter(|affinity| Recorder::settles(affinity.decision()));
-        let settles = settles.map(|affinity| (self.recorder.clone(), affinity.clone()));
+        let awaits = affinity.filter(|affinity| Recorder::awaits(affinity.decision()));
+        let awaits = awaits.map(|affinity| (self.recorder.clone(), affinity.clone()));
         let is_head = request.method() == Method::HEAD;
-        ResponseFuture::new(self.inner.call(request), running, settles, is_head)
+        ResponseFuture::new(self.inner.call(request), running, awaits, is_head)
     }
 }

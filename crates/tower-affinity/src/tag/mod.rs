@@ -53,8 +53,8 @@ mod tests;
 use tower_layer::Layer;
 
 pub use self::future::ResponseFuture;
-pub(crate) use self::names::GROUP;
 pub use self::names::is_ours;
+pub(crate) use self::names::{GROUP, correct};
 pub use self::service::GroupTag;
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](self).

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use tower_affinity_core::Decision;
 
 use crate::Affinity;
 
@@ -48,8 +49,7 @@ pub(super) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
     if let Some(session) = affinity.session() {
         insert(headers, SESSION, session.to_string());
     }
-    let (kind, cause) = (decision.kind.as_str(), decision.cause.as_str());
-    insert(headers, DECISION, format!("{kind}; cause={cause}"));
+    insert(headers, DECISION, told(decision));
     if let Some(moved) = affinity.moved_from() {
         let (from, at, cause) = (moved.from.label(), moved.at.as_secs(), moved.cause.as_str());
         insert(
@@ -58,6 +58,18 @@ pub(super) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
             format!("{from}; at={at}; cause={cause}"),
         );
     }
+}
+
+/// Names the decision as it turned out, where it was named before.
+pub(crate) fn correct(headers: &mut HeaderMap, affinity: &Affinity) {
+    if headers.contains_key(DECISION) {
+        insert(headers, DECISION, told(affinity.decision()));
+    }
+}
+
+fn told(decision: &Decision) -> String {
+    let (kind, cause) = (decision.kind.as_str(), decision.cause.as_str());
+    format!("{kind}; cause={cause}")
 }
 
 fn insert(headers: &mut HeaderMap, name: HeaderName, text: String) {

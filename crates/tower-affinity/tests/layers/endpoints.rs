@@ -43,6 +43,8 @@ struct Answer {
     endpoint: Option<SocketAddr>,
     /// The decision in one line: `pinned/ok@A`.
     said: String,
+    /// The decision as that endpoint was told.
+    told: Option<String>,
     /// The pin that it sets.
     pin: Option<String>,
     response: Response<MetricsBody<BalanceBody<Body>>>,
@@ -79,6 +81,7 @@ impl Replica {
             status: response.status().as_u16(),
             endpoint: text("x-endpoint").map(|at| at.parse().unwrap()),
             said: format!("{}/{}@{}", kind.as_str(), cause.as_str(), affinity.group()),
+            told: text("x-told"),
             pin: text("affinity-pin"),
             response,
         }
@@ -121,8 +124,10 @@ impl Stage {
         let connect = move |endpoint: &Arc<Endpoint>| {
             let address = endpoint.address();
             let reached = !dead.lock().unwrap().contains(&address);
-            service_fn(move |_: http::Request<ReplayBody<Body>>| {
-                let answer = Response::builder().header("x-endpoint", address.to_string());
+            service_fn(move |request: http::Request<ReplayBody<Body>>| {
+                let told = &request.headers()["affinity-decision"];
+                let answer = Response::builder().header("x-told", told);
+                let answer = answer.header("x-endpoint", address.to_string());
                 std::future::ready(match reached {
                     true => Ok(answer.body(Body::default()).unwrap()),
                     false => Err(UpstreamFault::Connect),
@@ -302,16 +307,61 @@ fn a_session_leaves_an_endpoint_that_cannot_be_reached() {
     let replica = stage.replica(K1);
     let (mut client, endpoint) = begun(&replica);
     stage.dead.lock().unwrap().insert(endpoint);
-    let answers: Vec<Answer> = (0..6).map(|_| client.get(&replica)).collect();
-    let last = answers.last().unwrap();
-    assert_eq!((last.status, last.said.as_str()), (200, "pinned/ok@A"));
-    assert_ne!(last.endpoint, Some(endpoint));
-    let lost: Vec<_> = answers
-        .iter()
-        .filter(|a| a.said.contains("endpoint_lost"))
-        .collect();
-    assert_eq!(lost.len(), 1, "it is lost once");
-    assert_eq!(lost[0].endpoint, last.endpoint, "and replaced once");
+    let left = client.get(&replica);
+    assert_eq!(
+        (left.status, left.said.as_str()),
+        (200, "pinned/endpoint_lost@A")
+    );
+    assert_ne!(left.endpoint, Some(endpoint));
+    let told = "pinned; cause=endpoint_lost";
+    assert_eq!(left.told.as_deref(), Some(told), "who serves in its place");
+    assert!(
+        left.pin.is_some(),
+        "the pin still names the one that is gone"
+    );
+    for answer in (0..6).map(|_| client.get(&replica)) {
+        assert_eq!(answer.said, "pinned/ok@A", "it is lost once");
+        assert_eq!(answer.endpoint, left.endpoint, "and replaced once");
+    }
+}
+
+#[test]
+fn an_endpoint_that_was_left_does_not_get_its_sessions_back() {
+    let stage = Stage::new();
+    let replica = stage.replica(K1);
+    let (mut client, endpoint) = begun(&replica);
+    stage.dead.lock().unwrap().insert(endpoint);
+    let left = client.get(&replica);
+    assert_eq!(left.said, "pinned/endpoint_lost@A");
+    stage.dead.lock().unwrap().clear();
+    stage.clock.advance(Duration::from_secs(2));
+    // somebody tries it, and finds that it is there again
+    let back = (0..100).any(|_| begun(&replica).1 == endpoint);
+    assert!(back, "the endpoint gets nothing more");
+    let later = client.get(&replica);
+    assert_eq!(
+        (later.said.as_str(), later.endpoint),
+        ("pinned/ok@A", left.endpoint)
+    );
+}
+
+#[test]
+fn no_endpoint_is_lost_to_one_that_did_not_answer() {
+    let stage = Stage::new();
+    let replica = stage.replica(K1);
+    let (mut client, _) = begun(&replica);
+    stage
+        .dead
+        .lock()
+        .unwrap()
+        .extend((1..=4).map(|n| address(1, n)));
+    let failed = client.get(&replica);
+    assert!(
+        failed.status >= 500,
+        "{} of endpoints that are gone",
+        failed.status
+    );
+    assert_eq!((failed.said.as_str(), failed.pin), ("pinned/ok@A", None));
 }
 
 #[test]
