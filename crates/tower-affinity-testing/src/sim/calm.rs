@@ -1,22 +1,34 @@
 //! The end of a run: the faults have stopped.
 
-use tower_affinity_core::{AbortPolicy, Cause, Kind, Said};
+use tower_affinity_core::{AbortPolicy, Cause, Kind, Level, Said};
 
 use super::Violation;
 use super::flight::Flight;
 use super::model::Life;
 use super::names::{GROUPS, Id, Millis, SKEW, TA, id_of};
 use super::parts::Order;
+use super::place::Place;
 use super::step::plain;
 use super::traffic::Carries;
 use super::world::{Check, Event, Source, World};
+
+/// Who has served a request.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    id: Id,
+    kind: Kind,
+    /// The endpoint of a session that is bound to one.
+    by: Option<Place>,
+}
 
 impl World<'_> {
     /// I15: once the faults stop, everything is normal again.
     pub(super) fn calm(&mut self) -> Check {
         self.faults = false;
         for group in 0..GROUPS {
-            self.endpoints[group].fill(true);
+            self.endpoints[group]
+                .iter_mut()
+                .for_each(|pod| pod.up = true);
             for replica in 0..self.replicas.len() {
                 self.after(3_000, Event::Look(replica, group));
             }
@@ -42,7 +54,8 @@ impl World<'_> {
         self.drain_all()
     }
 
-    /// After one request of each client, every replica that it can reach serves it from one group.
+    /// After one request of each client, every replica that it can reach serves it from one group, and
+    /// from one endpoint where its session is bound to one.
     pub(super) fn settle_down(&mut self) -> Check {
         if !self.clocks_agree() {
             // a replica whose clock is that far off is not ready
@@ -59,12 +72,14 @@ impl World<'_> {
                 let served = self.ask_calmly(client, replica)?;
                 // an ended session begins anew with its next request
                 if turn < 2 {
-                    home = served.map(|(id, _)| id);
+                    home = served.map(|served| (served.id, served.by));
                     continue;
                 }
-                let ok = served.is_some_and(|(id, kind)| Some(id) == home && kind == Kind::Pinned);
+                let ok = served.as_ref().is_some_and(|served| {
+                    Some((served.id, served.by)) == home && served.kind == Kind::Pinned
+                });
                 // for some clocks the deadline of a stay is over, for others not yet
-                if !ok && !home.is_some_and(|id| self.stays_end(id)) {
+                if !ok && !home.is_some_and(|(id, _)| self.stays_end(id)) {
                     return Violation::of(
                         "I15 normal again",
                         format!("client {client} is served by {served:?}, not {home:?}"),
@@ -106,9 +121,13 @@ impl World<'_> {
         apart <= SKEW.as_millis() as i64
     }
 
-    fn ask_calmly(&mut self, client: usize, replica: usize) -> Check<Option<(Id, Kind)>> {
+    fn ask_calmly(&mut self, client: usize, replica: usize) -> Check<Option<Served>> {
         let sent = self.held(client);
-        let decided = self.request(&plain(client, replica), &sent)?;
+        let mut ask = plain(client, replica);
+        if self.levels.is_some() && client % 2 == 1 {
+            ask.policy.level = Level::Endpoint;
+        }
+        let decided = self.request(&ask, &sent)?;
         let decision = decided.decision;
         if decision.kind == Kind::Refused {
             if decision.cause == Cause::AbortedEnd {
@@ -120,11 +139,14 @@ impl World<'_> {
             return Ok(None);
         };
         let kind = decision.kind;
+        let served = self.serves(replica, &decision, decided.home.own())?;
         let flight = Flight {
             client,
             replica,
             life: self.replicas[replica].lives,
             group,
+            home: decided.home,
+            served,
             state: decided.state,
             at: decided.at,
             streams: false,
@@ -135,7 +157,12 @@ impl World<'_> {
         if let Carries::Pin(pin) = self.settle(&flight)? {
             self.arrive(client, Some(pin));
         }
-        Ok(Some((group, kind)))
+        let bound = flight.decision.endpoint_key.is_some();
+        Ok(Some(Served {
+            id: group,
+            kind,
+            by: served.filter(|_| bound),
+        }))
     }
 
     /// I9: each draining group is drained once its bound is over.

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
-use tower_affinity_core::{Decision, Said, Timestamp};
+use tower_affinity_core::{Decision, EndpointId, Said, Timestamp};
 
 use super::names::Id;
+use super::oracle::Home;
+use super::place::Place;
 use super::replica::State;
 
 #[derive(Debug)]
@@ -15,6 +17,10 @@ pub(super) struct Flight {
     pub(super) life: u32,
     pub(super) decision: Decision,
     pub(super) group: Id,
+    /// What becomes of the session's endpoint.
+    pub(super) home: Home,
+    /// The endpoint that answers, where that matters.
+    pub(super) served: Option<Place>,
     /// The state that it was decided on.
     pub(super) state: Rc<State>,
     pub(super) at: Timestamp,
@@ -26,6 +32,12 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// The endpoint that answers, as its leaf tells it: of a session that is bound to one.
+    pub(super) fn served_by(&self) -> Option<EndpointId> {
+        let told = self.served.filter(|_| self.decision.endpoint_key.is_some());
+        told.map(Place::id)
+    }
+
     pub(super) fn speaks(&self) -> bool {
         self.said != Said::default()
     }

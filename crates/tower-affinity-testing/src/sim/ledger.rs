@@ -3,6 +3,7 @@
 use tower_affinity_core::{MoveCause, SessionPin};
 
 use super::names::{Id, Millis, SKEW, TA, id_of};
+use super::place::Place;
 
 /// One issued pin.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Entry {
     pub(super) moves: u32,
     pub(super) placed: bool,
     pub(super) released: bool,
+    /// The endpoint that it names.
+    pub(super) endpoint: Option<Place>,
     /// The key that signed it.
     pub(super) key: usize,
     /// The group that the session last left because it was aborted.
@@ -26,7 +29,13 @@ pub(super) struct Entry {
 
 impl Entry {
     /// `None` if the pin names no group that its issuer knows.
-    pub(super) fn new(pin: &SessionPin, token: String, key: usize) -> Option<Self> {
+    /// `endpoint` is the one that it has to name.
+    pub(super) fn new(
+        pin: &SessionPin,
+        endpoint: Option<Place>,
+        token: String,
+        key: usize,
+    ) -> Option<Self> {
         let left = pin
             .last_move
             .as_ref()
@@ -44,6 +53,7 @@ impl Entry {
             moves: pin.moves,
             placed: pin.placed,
             released: pin.released,
+            endpoint,
             left: left.and_then(|last| last.from.known()).map(id_of),
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! **World.** One to three gateway replicas, each with its own rollout, view of what is ready, clock
 //! (up to five minutes off) and step of a key rotation; two to four groups whose endpoints crash and
-//! come back; clients with cookie jars (the pin that arrives last wins, or the newest one) that ask
+//! come back, in one run of five also elsewhere, with sessions that are bound to one of them; clients with cookie jars (the pin that arrives last wins, or the newest one) that ask
 //! another replica each time, in parallel, lose and reorder `Set-Cookie`s, come back with old pins,
 //! forge some, send several, and go away; testers who send overrides, of which some have ended or
 //! are forged; applications that end, release and acknowledge; an operator who changes the rollout. Snapshots of a shared
@@ -44,6 +44,7 @@ mod model;
 mod names;
 mod oracle;
 mod parts;
+mod place;
 mod reached;
 mod record;
 mod replica;

@@ -155,6 +155,22 @@ reached! {
     drawn_anew_in_place,
     /// A session that something other than the draw placed, kept by a step.
     placed_session_kept_by_a_step,
+    /// A session at its endpoint, which is there.
+    endpoint_kept,
+    /// A session whose endpoint is gone.
+    endpoint_lost,
+    /// One that finds that out on the way to the answer.
+    endpoint_left_on_the_way,
+    /// One that is drawn anew to its own group.
+    endpoint_lost_by_a_step,
+    /// One that stays while its group is aborted.
+    endpoint_lost_in_a_stay,
+    /// An endpoint that a move leaves behind.
+    endpoint_left_by_a_move,
+    /// An endpoint in a pin above the revision of the replica, which does not know it.
+    endpoint_unknown_while_behind,
+    /// A session that comes to an endpoint from another level.
+    endpoint_taken_later,
     /// A group that a replica says is drained although another one is silent.
     drained_with_a_silent_replica,
     /// One that it says is drained although a replica has left.

@@ -1,6 +1,6 @@
 //! What one run asked of its replicas and what they answered, for others to play again.
 
-use tower_affinity_core::{Decision, Policy, Rollout, Said, Timestamp};
+use tower_affinity_core::{Decision, EndpointId, Policy, Rollout, Said, Timestamp};
 
 use super::parts::Real;
 use super::replica::View;
@@ -43,6 +43,8 @@ pub struct Answered {
     pub seen: Sees,
     /// What the application said.
     pub said: Said,
+    /// The endpoint that gave it, as far as it is told.
+    pub served_by: Option<EndpointId>,
     /// Whether it is a stream.
     pub streams: bool,
     /// What it does to the client's pin.

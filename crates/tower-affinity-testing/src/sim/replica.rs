@@ -3,14 +3,17 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tower_affinity_core::{
-    Fact, GroupCodes, GroupName, PinCodec, Readiness, Ready, ReplicaRecord, Rollout, Timestamp,
+    EndpointId, EndpointRef, Fact, GroupCodes, GroupName, PinCodec, Readiness, Ready,
+    ReplicaRecord, Rollout, Timestamp,
 };
 
 use super::fleet::{Expiries, Heard};
 use super::model::{Claim, Model};
 use super::names::{GROUPS, Id, Millis, number_of};
+use super::place::{Place, Seen};
 
 /// A state with the model's idea of it and the codes that resolve pins.
 #[derive(Debug)]
@@ -66,6 +69,8 @@ pub(super) struct Replica {
     pub(super) stepped: i64,
     /// Since when it sees no ready endpoint of each group, by its clock.
     pub(super) down: [Option<Millis>; GROUPS],
+    /// The endpoints of each group as it has last seen them.
+    pub(super) endpoints: Seen,
     pub(super) blind: Option<Millis>,
     pub(super) epoch: usize,
     /// The greatest revision that a pin showed, and since when it is waited for.
@@ -92,24 +97,43 @@ pub(super) struct Replica {
 
 /// A replica's view of what is ready.
 #[derive(Clone, Copy, Debug)]
-pub struct View(pub(super) [Option<Millis>; GROUPS]);
+pub struct View {
+    /// Since when each group has no ready endpoint.
+    pub(super) down: [Option<Millis>; GROUPS],
+    pub(super) endpoints: Seen,
+}
 
 impl Readiness for View {
     fn of(&self, group: &GroupName) -> Ready {
-        match self.0[usize::from(number_of(group))] {
+        match self.down[usize::from(number_of(group))] {
             None => Ready::Yes,
             Some(since) => Ready::No {
                 since: Timestamp::from_millis(since),
             },
         }
     }
+
+    fn has(&self, group: &GroupName, endpoint: &EndpointRef) -> bool {
+        let place = Place::known(Some(endpoint));
+        place.is_some_and(|place| place.group == number_of(group) && self.is_up(place))
+    }
+
+    fn endpoint_ids(&self, group: &GroupName) -> Option<Arc<[EndpointId]>> {
+        Some(self.ids(number_of(group)))
+    }
 }
 
 impl Replica {
     pub(super) fn view(&self) -> View {
-        View(self.down.map(|down| match (down, self.blind) {
+        let down = self.down.map(|down| match (down, self.blind) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
-        }))
+        });
+        let mut endpoints = self.endpoints;
+        if self.blind.is_some() {
+            let pods = endpoints.iter_mut().flatten().flatten();
+            pods.for_each(|pod| pod.up = false);
+        }
+        View { down, endpoints }
     }
 }

@@ -14,6 +14,7 @@ use super::ledger::Entry;
 use super::model::Model;
 use super::names::{self, GROUPS, Id, Millis, salt};
 use super::parts::{Order, Parts};
+use super::place::{MOST, Pod};
 use super::record::Exchange;
 use super::replica::{Replica, State};
 use super::trace::Trace;
@@ -60,8 +61,11 @@ pub(super) struct World<'p> {
     pub(super) promised: BTreeMap<Id, u64>,
     pub(super) replicas: Vec<Replica>,
     pub(super) clients: Vec<Client>,
-    /// Which endpoints of each group are up.
-    pub(super) endpoints: Vec<Vec<bool>>,
+    /// The endpoints of each group.
+    pub(super) endpoints: Vec<Vec<Pod>>,
+    /// What level `endpoint` is drawn by, in the runs that have it: a stream of its own, so that all
+    /// others stay as they were before there was that level.
+    pub(super) levels: Option<Dice>,
     pub(super) ledger: Vec<Entry>,
     pub(super) flights: BTreeMap<u64, Flight>,
     pub(super) codecs: Vec<Rc<PinCodec>>,
@@ -115,6 +119,7 @@ impl<'p> World<'p> {
             offset: i64::try_from(dice.within(0, 2 * most)).unwrap_or_default() - most as i64,
             stepped: 0,
             down: [None; GROUPS],
+            endpoints: [[None; MOST]; GROUPS],
             blind: None,
             epoch: 0,
             behind: None,
@@ -132,7 +137,9 @@ impl<'p> World<'p> {
         let replicas: Vec<Replica> = replicas.collect();
         let clients = 6 + dice.below(8);
         let clients = (0..clients).map(|n| Client::new(n % 2 == 0)).collect();
-        let endpoints = (0..GROUPS).map(|_| vec![true; 1 + dice.below(3)]).collect();
+        let endpoints = (0..GROUPS)
+            .map(|_| vec![Pod::default(); 1 + dice.below(MOST)])
+            .collect();
         let mut world = Self {
             parts,
             now: START * 1000,
@@ -146,6 +153,7 @@ impl<'p> World<'p> {
             replicas,
             clients,
             endpoints,
+            levels: (seed % 5 == 3).then_some(Dice(seed ^ 0x656e_6470_6f69_6e74)),
             ledger: Vec::new(),
             flights: BTreeMap::new(),
             codecs: vec![Rc::new(names::codec(0))],
@@ -167,6 +175,8 @@ impl<'p> World<'p> {
             dice,
         };
         for replica in 0..world.replicas.len() {
+            let seen = std::array::from_fn(|group| world.pods(group));
+            world.replicas[replica].endpoints = seen;
             world.acknowledge(replica);
         }
         world
@@ -207,7 +217,7 @@ impl<'p> World<'p> {
     }
 
     pub(super) fn is_up(&self, group: usize) -> bool {
-        self.endpoints[group].iter().any(|up| *up)
+        self.endpoints[group].iter().any(|pod| pod.up)
     }
 }
 

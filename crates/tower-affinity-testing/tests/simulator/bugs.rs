@@ -5,6 +5,7 @@ mod choices;
 mod chosen;
 mod decisions;
 mod drained;
+mod endpoints;
 mod facts;
 
 use tower_affinity_testing::sim::{self, Parts, STEPS};
@@ -29,6 +30,7 @@ fn every_planted_bug_is_found() {
         .chain(chosen::all())
         .chain(facts::all())
         .chain(drained::all())
+        .chain(endpoints::all())
     {
         let (invariant, seed, step) = found(&*bug);
         println!("{name}: {invariant}, seed {seed}, step {step}");

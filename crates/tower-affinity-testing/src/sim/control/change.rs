@@ -43,7 +43,7 @@ impl World<'_> {
         let real = self
             .parts
             .change(&state.rollout, order, &view, drained_by, change);
-        let ready = |n: u8| view.0[usize::from(n)].is_none();
+        let ready = |n: u8| view.down[usize::from(n)].is_none();
         let model = state.model.after(
             order,
             revision.0,

@@ -4,6 +4,7 @@ use tower_affinity_core::{Cause, Kind, SessionPin};
 
 use super::{Sight, streams_on};
 use crate::sim::flight::Flight;
+use crate::sim::place::Place;
 
 /// What is wished of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +12,8 @@ pub(crate) struct Wish {
     pub(crate) clears: bool,
     pub(crate) releases: bool,
     pub(crate) sees: bool,
+    /// The endpoint that answers is the session's from now on.
+    pub(crate) takes: bool,
     pub(crate) writes: bool,
 }
 
@@ -22,6 +25,7 @@ impl Wish {
                 clears: false,
                 releases: false,
                 sees: false,
+                takes: false,
                 writes: false,
             };
         };
@@ -31,12 +35,14 @@ impl Wish {
             ours && said.release && leaves,
             ours && said.moved_seen && pin.last_move.is_some(),
         );
+        let takes = ours && flight.served.is_some_and(|by| flight.home.takes(by));
         let grows = flight.streams && !streams_on(pin);
         Self {
             clears: said.end,
             releases,
             sees,
-            writes: decision.issue || releases || sees || grows,
+            takes,
+            writes: decision.issue || releases || sees || takes || grows,
         }
     }
 
@@ -56,6 +62,9 @@ impl Wish {
         if written.last_move.is_some() != (pin.last_move.is_some() && !self.sees) {
             return Some("the last move is not as the application said");
         }
+        if !flight.home.is_told_by(written, self.endpoint(flight)) {
+            return Some("the endpoint is not the one that the session has");
+        }
         if flight.streams && !streams_on(written) {
             return Some("a stream does not use its session");
         }
@@ -66,6 +75,15 @@ impl Wish {
             pin.revision.0
         };
         (written.revision.0 != revision).then_some("the revision of the answer is wrong")
+    }
+
+    /// The endpoint that the session has after the answer.
+    pub(crate) fn endpoint(self, flight: &Flight) -> Option<Place> {
+        if self.takes {
+            flight.served
+        } else {
+            flight.home.named
+        }
     }
 
     /// Whether the pin is written although its group is aborted: the first one of a session.

@@ -1,6 +1,7 @@
 //! What a replica has to decide, recomputed from what was delivered to it.
 
 mod answer;
+mod home;
 mod pin;
 mod pinned;
 mod view;
@@ -8,12 +9,14 @@ mod view;
 use tower_affinity_core::{Cause, Decision, Kind, Level, Policy};
 
 pub(crate) use self::answer::Wish;
+pub(crate) use self::home::Home;
 pub(crate) use self::pin::{objection, streams_on};
 
 use crate::sim::grant::Grant;
 use crate::sim::ledger::Entry;
 use crate::sim::model::Model;
 use crate::sim::names::{GROUPS, Id, Millis, id_of};
+use crate::sim::place::Seen;
 
 /// What the replica that decides can see, besides its rollout.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +24,8 @@ pub(crate) struct Sight {
     pub(crate) now: Millis,
     /// Since when each group has no ready endpoint.
     pub(crate) down: [Option<Millis>; GROUPS],
+    /// The endpoints of each group.
+    pub(crate) endpoints: Seen,
     /// Whether no newer state can exist.
     pub(crate) proved: bool,
     /// Since when the replica waits for a newer state.
@@ -37,6 +42,8 @@ pub(crate) struct Must {
     pub(crate) steps: Option<Id>,
     /// The pin was released, but has nowhere to go any more.
     pub(crate) holds: bool,
+    /// The endpoint of the pin is gone, if the session stays in its group.
+    pub(crate) loses: bool,
 }
 
 impl Must {
@@ -47,6 +54,7 @@ impl Must {
             groups: vec![group],
             steps: None,
             holds: false,
+            loses: false,
         }
     }
 
@@ -57,6 +65,7 @@ impl Must {
             groups: Vec::new(),
             steps: None,
             holds: false,
+            loses: false,
         }
     }
 
@@ -65,7 +74,12 @@ impl Must {
         let group = decision.group.as_ref().map(id_of);
         let here = self.steps.filter(|own| self.groups.contains(own));
         if group.is_some() && group == here {
-            return (decision.kind, decision.cause) == (Kind::Pinned, Cause::Ok);
+            let cause = if self.loses {
+                Cause::EndpointLost
+            } else {
+                Cause::Ok
+            };
+            return (decision.kind, decision.cause) == (Kind::Pinned, cause);
         }
         self.kind == decision.kind
             && self.cause.is_none_or(|cause| cause == decision.cause)
@@ -96,7 +110,11 @@ impl Model {
                 let group = pin.map_or(self.id(self.stable), |pin| self.followed(pin.id, sight));
                 Must::be(Kind::Bypassed, Cause::Follow, group)
             }
-            (Level::Group | Level::Endpoint, Some(pin)) => self.pinned(policy, pin, sight),
+            (Level::Group, Some(pin)) => self.pinned(policy, pin, sight),
+            (Level::Endpoint, Some(pin)) => {
+                let loses = self.loses(pin, sight);
+                self.pinned(policy, pin, sight).without_endpoint(loses)
+            }
             (Level::Group | Level::Endpoint, None) => self.draw(Kind::Assigned, None, sight),
         }
     }
@@ -112,6 +130,7 @@ impl Model {
             groups,
             steps: None,
             holds: false,
+            loses: false,
         }
     }
 
@@ -129,8 +148,10 @@ impl Model {
         if !grant.sticky || level == Level::Follow || self.drains(id) {
             return Must::be(Kind::Overridden, Cause::Granted, id);
         }
+        let own = pin.filter(|pin| pin.id == id);
         Must {
-            holds: pin.is_some_and(|pin| pin.id == id && self.holds(pin, sight)),
+            holds: own.is_some_and(|pin| self.holds(pin, sight)),
+            loses: level == Level::Endpoint && own.is_some_and(|pin| self.loses(pin, sight)),
             ..Must::be(Kind::Overridden, Cause::Sticky, id)
         }
     }

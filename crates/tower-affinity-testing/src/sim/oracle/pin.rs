@@ -57,7 +57,8 @@ pub(crate) fn objection(
     }
     let due = now.saturating_sub(before.issued) >= ti / 4 && before.expires < before.started + ta;
     let moved = decision.kind == Kind::Moved;
-    if decision.issue != (moved || due || must.holds || must.steps.is_some()) {
+    let changes = must.holds || must.steps.is_some() || must.loses;
+    if decision.issue != (moved || due || changes) {
         return Some("a pin is renewed too early or too late");
     }
     if !decision.issue {

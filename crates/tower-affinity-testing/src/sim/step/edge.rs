@@ -43,7 +43,7 @@ impl World<'_> {
                 continue;
             }
             let decided = self.request(&plain(client, replica), &sent)?;
-            self.follow_up(client, replica, decided);
+            self.follow_up(client, replica, decided)?;
         }
         Ok(())
     }
@@ -77,8 +77,7 @@ impl World<'_> {
         }
         let sent = self.held(client);
         let decided = self.request(&plain(client, replica), &sent)?;
-        self.follow_up(client, replica, decided);
-        Ok(())
+        self.follow_up(client, replica, decided)
     }
 }
 

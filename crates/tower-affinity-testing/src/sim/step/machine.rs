@@ -11,7 +11,7 @@ impl World<'_> {
         let group = self.dice.below(GROUPS);
         let endpoint = self.dice.below(self.endpoints[group].len());
         let up = self.dice.chance(800);
-        self.endpoints[group][endpoint] = up;
+        self.comes(group, endpoint, up);
         for replica in 0..self.replicas.len() {
             let delay = self.dice.within(0, 3_000);
             self.after(delay, Event::Look(replica, group));
@@ -25,6 +25,7 @@ impl World<'_> {
         let up = self.is_up(group);
         let down = &mut self.replicas[replica].down[group];
         *down = if up { None } else { down.or(Some(now)) };
+        self.replicas[replica].endpoints[group] = self.pods(group);
     }
 
     pub(crate) fn replica_event(&mut self) -> Check {

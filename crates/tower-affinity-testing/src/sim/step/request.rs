@@ -43,8 +43,7 @@ impl World<'_> {
             grant,
         };
         let decided = self.request(&ask, &sent)?;
-        self.follow_up(client, replica, decided);
-        Ok(())
+        self.follow_up(client, replica, decided)
     }
 
     pub(crate) fn any_policy(&mut self) -> Policy {
@@ -54,6 +53,11 @@ impl World<'_> {
             90..=95 => (Level::Follow, OnGone::Move),
             96 | 97 => (Level::Connection, OnGone::Move),
             _ => (Level::None, OnGone::Move),
+        };
+        let levels = self.levels.as_mut().filter(|_| level == Level::Group);
+        let level = match levels.is_some_and(|levels| levels.chance(700)) {
+            true => Level::Endpoint,
+            false => level,
         };
         let on_step = if self.dice.chance(100) {
             OnStep::Reassign
@@ -97,12 +101,13 @@ impl World<'_> {
     }
 
     /// Sends a decided request on to its group, or our own answer back.
-    pub(crate) fn follow_up(&mut self, client: usize, replica: usize, decided: Decided) {
+    pub(crate) fn follow_up(&mut self, client: usize, replica: usize, decided: Decided) -> Check {
         let Decided {
             decision,
             state,
             at,
             recorded,
+            home,
             ..
         } = decided;
         match decision.kind {
@@ -113,11 +118,12 @@ impl World<'_> {
             Kind::Refused | Kind::Bypassed => {}
             Kind::Assigned | Kind::Pinned | Kind::Moved | Kind::Overridden => {
                 let Some(group) = decision.group.as_ref().map(id_of) else {
-                    return;
+                    return Ok(());
                 };
                 if !self.is_up(usize::from(group.0)) {
-                    return;
+                    return Ok(());
                 }
+                let served = self.serves(replica, &decision, home.own())?;
                 let takes = match self.dice.below(100) {
                     0..=59 => self.dice.within(0, 50),
                     60..=84 => self.dice.within(0, 2_000),
@@ -129,6 +135,8 @@ impl World<'_> {
                     replica,
                     life: self.replicas[replica].lives,
                     group,
+                    home,
+                    served,
                     state,
                     at,
                     recorded,
@@ -147,5 +155,6 @@ impl World<'_> {
                 self.after(takes, Event::Answer(ticket));
             }
         }
+        Ok(())
     }
 }

@@ -60,6 +60,7 @@ impl World<'_> {
         let answered = Answered {
             seen: self.sees(replica, &newest.rollout, self.clock(replica)),
             said: flight.said,
+            served_by: flight.served_by(),
             streams: flight.streams,
             writes: match carries {
                 Carries::Nothing => Written::Nothing,
@@ -80,6 +81,7 @@ impl World<'_> {
         let now = self.clock(replica);
         let decision = &flight.decision;
         let view = self.replicas[replica].view();
+        let served_by = flight.served_by();
         let answer = Answer {
             decision,
             rollout: &flight.state.rollout,
@@ -87,7 +89,7 @@ impl World<'_> {
             at: flight.at,
             lifetimes: lifetimes(),
             said: flight.said,
-            served_by: None,
+            served_by: served_by.as_ref(),
             streams: flight.streams,
         };
         let is_aborted = |id: &GroupId| newest.rollout.is_aborted(id, now);
@@ -101,7 +103,8 @@ impl World<'_> {
         let first = Wish::is_first(flight);
         let sight = Sight {
             now: now.as_millis(),
-            down: view.0,
+            down: view.down,
+            endpoints: view.endpoints,
             proved: false,
             behind_since: 0,
         };
@@ -136,6 +139,8 @@ impl World<'_> {
         reached.stream_extended_its_pin += u64::from(flight.streams);
         reached.released += u64::from(wish.releases);
         reached.move_seen += u64::from(wish.sees);
+        let left = flight.home.own().filter(|_| wish.takes);
+        reached.endpoint_left_on_the_way += u64::from(left.is_some());
         if let Some(objection) = wish.objection(flight, &pin) {
             return Violation::of("the pin", format!("{objection}: {decision:?}, {pin:?}"));
         }
@@ -146,7 +151,7 @@ impl World<'_> {
         }
         self.trace.mix(token.as_bytes());
         let key = signing_key(self.replicas[replica].epoch);
-        let Some(entry) = Entry::new(&pin, token, key) else {
+        let Some(entry) = Entry::new(&pin, wish.endpoint(flight), token, key) else {
             return Violation::of("the pin", format!("{pin:?} names no known group"));
         };
         self.ledger.push(entry);

@@ -8,7 +8,7 @@ use super::{Ask, Decided};
 use crate::sim::Violation;
 use crate::sim::ledger::Entry;
 use crate::sim::names::id_of;
-use crate::sim::oracle::{self, Sight};
+use crate::sim::oracle::{self, Home, Sight};
 use crate::sim::world::{Check, Source, World};
 
 impl World<'_> {
@@ -18,7 +18,7 @@ impl World<'_> {
         entry: Option<&Entry>,
         decided: &Decided,
         sight: &Sight,
-    ) -> Check {
+    ) -> Check<Home> {
         let (decision, model) = (&decided.decision, &decided.state.model);
         let group = decision.group.as_ref().map(id_of);
         let tell = |what: &str| format!("{what}: {decision:?}, pin {entry:?}");
@@ -58,9 +58,13 @@ impl World<'_> {
                 tell(&format!("it must be {must:?} for {policy:?}")),
             );
         }
-        match oracle::objection(entry, decision, model, &must, sight.now) {
-            Some(objection) => Violation::of("the pin", tell(objection)),
-            None => Ok(()),
+        if let Some(objection) = oracle::objection(entry, decision, model, &must, sight.now) {
+            return Violation::of("the pin", tell(objection));
+        }
+        let home = Home::of(policy.level, entry, &must, decision, sight);
+        match home.objection(decision) {
+            Some(objection) => Violation::of("the endpoint", tell(objection)),
+            None => Ok(home),
         }
     }
 

@@ -10,7 +10,8 @@ use super::{Ask, Decided};
 use crate::sim::Violation;
 use crate::sim::ledger::Entry;
 use crate::sim::names::Millis;
-use crate::sim::oracle::Sight;
+use crate::sim::oracle::{Home, Sight};
+use crate::sim::place;
 use crate::sim::world::{Check, Event, Source, World};
 
 impl World<'_> {
@@ -36,6 +37,7 @@ impl World<'_> {
                 state
                     .codes(self.replicas[replica].epoch, &codec)
                     .resolve(pin);
+                place::resolve(&codec, &view, pin);
                 self.note_pin(replica, pin);
             }
             if let Some(chosen) = &mut chosen {
@@ -98,18 +100,20 @@ impl World<'_> {
         };
         let sight = Sight {
             now: right_now,
-            down: view.0,
+            down: view.down,
+            endpoints: view.endpoints,
             proved: newer == Newer::Proved,
             behind_since,
         };
-        let decided = Decided {
+        let mut decided = Decided {
             decision,
             state,
             at,
             waited: matches!(newer, Newer::Unproven { .. }),
+            home: Home::default(),
             recorded: None,
         };
-        self.check_decision(ask, entry, &decided, &sight)?;
+        decided.home = self.check_decision(ask, entry, &decided, &sight)?;
         Ok(decided)
     }
 

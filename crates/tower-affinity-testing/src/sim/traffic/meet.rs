@@ -11,6 +11,9 @@ use crate::sim::world::{Source, World};
 impl World<'_> {
     pub(crate) fn reach(&mut self, entry: Option<&Entry>, decided: &Decided, ask: &Ask) {
         self.reach_override(entry, decided, ask);
+        if let Some(entry) = entry.filter(|_| ask.policy.level == Level::Endpoint) {
+            self.reach_endpoint(entry, decided);
+        }
         let (replica, policy) = (ask.replica, ask.policy);
         let (decision, model) = (&decided.decision, &decided.state.model);
         let own = decided.state.rollout.revision();
@@ -24,7 +27,7 @@ impl World<'_> {
             reached.nothing_ready += u64::from(decision.cause == Cause::NoReady);
             return;
         };
-        if policy.level != Level::Group {
+        if !policy.level.has_session() {
             return;
         }
         let above = entry.revision > own.0;
@@ -49,7 +52,7 @@ impl World<'_> {
                 reached.placed_session_kept_by_a_step += u64::from(steps && entry.placed && !above);
                 let held = entry.released && decision.pin.as_ref().is_some_and(|p| !p.released);
                 reached.release_taken_back += u64::from(held);
-                let down = self.replicas[replica].view().0[usize::from(entry.id.0)];
+                let down = self.replicas[replica].view().down[usize::from(entry.id.0)];
                 let old = down
                     .is_some_and(|since| decided.at.as_millis().saturating_sub(since) >= 10_000);
                 reached.lost_are_we += u64::from(old && policy.on_gone == OnGone::Move);
@@ -73,6 +76,34 @@ impl World<'_> {
             (Kind::Moved, Cause::Released) => reached.released_and_moved += 1,
             (Kind::Moved, Cause::Step) => reached.drawn_anew_elsewhere += 1,
             (Kind::Moved, Cause::GroupDown) => reached.moved_from_a_lost_group += 1,
+            _ => {}
+        }
+    }
+
+    fn reach_endpoint(&mut self, entry: &Entry, decided: &Decided) {
+        let (decision, home) = (&decided.decision, decided.home);
+        let had = entry.endpoint.is_some();
+        let pin = decision.pin.as_ref();
+        let gone = had && pin.is_some_and(|pin| pin.endpoint.is_none());
+        let steps = pin.is_some_and(|pin| pin.assigned.0 > entry.assigned);
+        let reached = &mut self.trace.reached;
+        match (decision.kind, decision.cause) {
+            (Kind::Pinned, Cause::EndpointLost) => {
+                reached.endpoint_lost += 1;
+                reached.endpoint_lost_by_a_step += u64::from(steps);
+            }
+            (Kind::Pinned, Cause::AbortedStay) => {
+                reached.endpoint_lost_in_a_stay += u64::from(gone);
+            }
+            (Kind::Pinned, Cause::Behind) => {
+                let unknown = had && home.own().is_none();
+                reached.endpoint_unknown_while_behind += u64::from(unknown);
+            }
+            (Kind::Pinned, _) => {
+                reached.endpoint_kept += u64::from(home.own().is_some());
+                reached.endpoint_taken_later += u64::from(!had);
+            }
+            (Kind::Moved, _) => reached.endpoint_left_by_a_move += u64::from(gone),
             _ => {}
         }
     }

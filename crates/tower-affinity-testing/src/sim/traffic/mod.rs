@@ -10,10 +10,11 @@ pub(crate) use self::answer::Carries;
 
 use std::rc::Rc;
 
-use tower_affinity_core::{Decision, Level, Policy, Timestamp};
+use tower_affinity_core::{Decision, Policy, Timestamp};
 
 use crate::sim::grant::Grant;
 use crate::sim::names::id_of;
+use crate::sim::oracle::Home;
 use crate::sim::record::Exchange;
 use crate::sim::replica::State;
 use crate::sim::world::{Check, World};
@@ -42,6 +43,8 @@ pub(crate) struct Decided {
     pub(crate) at: Timestamp,
     /// Whether the replica waited in vain for a newer state.
     pub(crate) waited: bool,
+    /// What becomes of the session's endpoint.
+    pub(crate) home: Home,
     pub(crate) recorded: Option<usize>,
 }
 
@@ -90,7 +93,7 @@ impl World<'_> {
                 decision.cause.as_str(),
             )
         });
-        if policy.level == Level::Group {
+        if policy.level.has_session() {
             self.check_history(client, replica, entry.as_ref(), &decided)?;
         }
         self.place(replica, entry.as_ref(), &decided.decision);

@@ -58,7 +58,7 @@ impl World<'_> {
                 reached.from_the_future += u64::from(*absence == Absence::Fault(Fault::FromFuture));
                 Ok(None)
             }
-            (Shown::Nothing(absence), Some(_)) if matches!(level, Level::Group | Level::Follow) => {
+            (Shown::Nothing(absence), Some(_)) if level.has_session() || level == Level::Follow => {
                 Violation::of(
                     "I1 obedience",
                     format!("a valid pin was taken for {absence:?}"),

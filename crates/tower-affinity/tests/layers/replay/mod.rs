@@ -44,6 +44,8 @@ fn foreseen(decision: &Decision) -> Decision {
             pin.group = GroupRef::Known(id("g0"));
         }
     }
+    let fresh = SessionId::from_random(0);
+    decision.endpoint_key = decision.endpoint_key.map(|_| fresh.into());
     decision
 }
 
@@ -61,11 +63,19 @@ fn compare(replica: &mut Replica, exchange: &Exchange, compared: &mut Compared) 
     let (response, got) = replica.play(exchange);
     let affinity: &Affinity = response.extensions().get().unwrap();
     let (is, must) = (affinity.decision(), &exchange.decision);
+    let served_by = exchange.answer.as_ref().and_then(|a| a.served_by.as_ref());
+    let left = served_by.is_some_and(|by| must.has_left_for(by));
     let fresh = begins(exchange);
     if fresh {
         assert_eq!(foreseen(is), foreseen(must));
+    } else if left {
+        assert_eq!(*is, must.clone().endpoint_lost());
+        compared.count("an endpoint is left");
     } else {
         assert_eq!(is, must);
+    }
+    if must.endpoint().is_some() {
+        compared.count("an endpoint is kept");
     }
     compared.count(must.kind.as_str());
     if let Some(got) = &got {
@@ -151,6 +161,8 @@ fn the_layers_decide_forward_and_write_what_the_simulated_replicas_did() {
         "a pin is cleared",
         "a pin is written",
         "another pin is written",
+        "an endpoint is kept",
+        "an endpoint is left",
     ];
     for part in parts {
         assert!(compared.0.contains_key(part), "{part}: {compared:?}");

@@ -5,20 +5,26 @@ use std::sync::{Arc, Mutex};
 use http::header::{CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderValue, Request, Response};
 use tower::{Layer, Service};
-use tower_affinity::core::{GroupName, Level, OnGone, OnStep, Policy, Readiness, Ready, Timestamp};
+use tower_affinity::core::{
+    EndpointId, EndpointRef, GroupName, Level, OnGone, OnStep, Policy, Readiness, Ready, Timestamp,
+};
 use tower_affinity::tag::GroupTag;
 use tower_affinity::wire::Scope;
-use tower_affinity::{AffinityLayer, AffinityService, GroupTagLayer, Rollouts};
+use tower_affinity::{AffinityLayer, AffinityService, GroupTagLayer, Rollouts, ServedBy};
 use tower_affinity_testing::sim::{self, Answered, Exchange, Sees, View};
 use tower_affinity_testing::{HandClock, START, rollout};
 
 use crate::support::{App, Body, COOKIE_NAME, ask, at_once};
 
-const SCOPES: [(Level, OnGone, OnStep); 5] = [
+const SCOPES: [(Level, OnGone, OnStep); 9] = [
     (Level::Group, OnGone::Move, OnStep::Keep),
     (Level::Group, OnGone::Move, OnStep::Reassign),
     (Level::Group, OnGone::Strict, OnStep::Keep),
     (Level::Group, OnGone::Strict, OnStep::Reassign),
+    (Level::Endpoint, OnGone::Move, OnStep::Keep),
+    (Level::Endpoint, OnGone::Move, OnStep::Reassign),
+    (Level::Endpoint, OnGone::Strict, OnStep::Keep),
+    (Level::Endpoint, OnGone::Strict, OnStep::Reassign),
     (Level::Follow, OnGone::Move, OnStep::Keep),
 ];
 
@@ -29,7 +35,7 @@ fn path(policy: &Policy) -> String {
     match (policy.level, SCOPES.iter().position(place)) {
         (Level::None, _) => "/none".to_owned(),
         (Level::Connection, _) => "/connection".to_owned(),
-        (Level::Follow, _) => "/4".to_owned(),
+        (Level::Follow, _) => format!("/{}", SCOPES.len() - 1),
         (Level::Group | Level::Endpoint, place) => format!("/{}", place.unwrap()),
     }
 }
@@ -38,12 +44,23 @@ fn path(policy: &Policy) -> String {
 #[derive(Clone)]
 struct Seen(Arc<Mutex<Option<View>>>);
 
+impl Seen {
+    fn view(&self) -> View {
+        self.0.lock().unwrap().expect("nothing was seen yet")
+    }
+}
+
 impl Readiness for Seen {
     fn of(&self, group: &GroupName) -> Ready {
-        self.0
-            .lock()
-            .unwrap()
-            .map_or(Ready::Yes, |view| view.of(group))
+        self.view().of(group)
+    }
+
+    fn has(&self, group: &GroupName, endpoint: &EndpointRef) -> bool {
+        self.view().has(group, endpoint)
+    }
+
+    fn endpoint_ids(&self, group: &GroupName) -> Option<Arc<[EndpointId]>> {
+        self.view().endpoint_ids(group)
     }
 }
 
@@ -99,9 +116,13 @@ impl Replica {
     pub(super) fn play(&mut self, exchange: &Exchange) -> (Response<Body>, Option<HeaderMap>) {
         self.sees(&exchange.seen);
         let headers = said(exchange.answer.as_ref());
+        let served_by = exchange.answer.as_ref().and_then(|a| a.served_by.clone());
         self.app.answers(move |_| {
             let mut response = Response::new(Body::default());
             *response.headers_mut() = headers.clone();
+            if let Some(endpoint) = served_by.clone() {
+                response.extensions_mut().insert(ServedBy::new(endpoint));
+            }
             response
         });
         let mut ready = tokio_test::task::spawn(());
