@@ -185,13 +185,13 @@ impl Question {
         state.store.as_ref()?;
         let policy = self.policy.as_ref()?;
         let word = Word::of(&self.shows, policy, decision, self.settle.at())?;
-        // what only repeats the row has been said by the store itself
-        let repeats = self.by_store && matches!(decision.pin, Some(ref pin) if self.is_shown(pin));
+        // the row that is decided on needs no claim, and its pin is issued for the client alone
+        let is_shown = matches!(
+            (&self.shows.shown, &decision.pin),
+            (Shown::Pin(shown), Some(pin)) if **shown == *pin
+        );
+        let repeats = self.by_store && is_shown && !matches!(word, Word::Remove(..));
         (self.rounds < MOST_ROUNDS && !repeats).then_some(word)
-    }
-
-    fn is_shown(&self, pin: &SessionPin) -> bool {
-        matches!(&self.shows.shown, Shown::Pin(shown) if **shown == *pin)
     }
 
     fn tell(mut self, state: &State, decision: Decision, word: Option<Word>) -> Asking {

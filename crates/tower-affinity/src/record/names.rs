@@ -33,6 +33,7 @@ pub(super) const PANIC: &str = "affinity_group_panic";
 
 pub(super) const STORE_ERRORS: &str = "affinity_store_errors_total";
 pub(super) const STORE_ABSENT: &str = "affinity_store_rows_absent_total";
+pub(super) const STORE_SESSIONS: &str = "affinity_store_sessions";
 pub(super) const STORE_UP: &str = "affinity_store_up";
 
 const COUNTERS: [(&str, &str); 19] = [
@@ -90,7 +91,11 @@ const COUNTERS: [(&str, &str); 19] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 9] = [
+const GAUGES: [(&str, &str); 10] = [
+    (
+        STORE_SESSIONS,
+        "Sessions of the group that the store has a row of which has not ended",
+    ),
     (
         STORE_UP,
         "0 while the store of assignments is left alone because it fails, 1 otherwise",

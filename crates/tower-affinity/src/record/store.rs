@@ -1,7 +1,7 @@
 //! What is counted of a store of assignments.
 
 use metrics::Label;
-use tower_affinity_core::{PinStore, RowFault};
+use tower_affinity_core::{LiveCounts, PinStore, Rollout, RowFault, Timestamp};
 
 use super::names;
 use super::recorder::Recorder;
@@ -48,8 +48,16 @@ impl Recorder {
         self.source().set(names::STORE_UP, Vec::new(), asked);
     }
 
-    /// Shows what a store has returned that counts as absent: to be called before each scrape.
-    pub fn store(&self, store: &dyn PinStore) {
+    /// Shows what a store has returned that counts as absent, and how many sessions of each group
+    /// it keeps, if that is known: to be called before each scrape.
+    pub fn store(&self, store: &dyn PinStore, rollout: &Rollout, now: Timestamp) {
+        if let LiveCounts::Known(live) = store.live(now) {
+            for group in rollout.groups() {
+                let label = Label::new("group", group.name().as_str().to_owned());
+                let count = live.of(group.id()) as f64;
+                self.source().set(names::STORE_SESSIONS, vec![label], count);
+            }
+        }
         for fault in RowFault::ALL {
             let count = store.absent(fault);
             if count > 0 {

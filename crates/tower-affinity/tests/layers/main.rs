@@ -33,6 +33,7 @@ mod scopes;
 mod secrets;
 mod serving;
 mod signals;
+mod stored;
 mod weights;
 mod withheld;
 

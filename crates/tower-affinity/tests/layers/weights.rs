@@ -14,7 +14,7 @@ fn site(shares: &[(&str, u64)]) -> Site {
     Site::of(clock, rollout(10, shares), K1, |builder| builder)
 }
 
-fn weigh(site: &Site, shares: &[(&str, u64)]) {
+pub(crate) fn weigh(site: &Site, shares: &[(&str, u64)]) {
     let weights: BTreeMap<GroupName, Weight> = shares
         .iter()
         .map(|(group, share)| (name(group), weight(*share)))
