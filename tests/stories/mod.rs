@@ -28,6 +28,7 @@ mod verbs;
 // Bytes.
 mod bodies;
 mod cuts;
+mod early_answers;
 mod ending;
 mod http2;
 mod proxies;

@@ -14,20 +14,21 @@ use tower_service::Service;
 
 use crate::config::Settings;
 use crate::control::Control;
+use crate::discard::{Discard, DiscardBody, DiscardLayer, DiscardLimits};
 use crate::edge::{Edge, EdgeLayer, Requests};
 use crate::intake::{BodyLimits, Bounded, Intake, IntakeLayer};
 use crate::metrics::Metrics;
 use crate::upstream::{EndpointService, Upstream};
 
 /// Everything that a request meets after the listener, from the outside to the leaf.
-pub(crate) type Stack = Edge<Intake<GatewayService<GroupBalance<Dial>>>>;
+pub(crate) type Stack = Discard<Edge<Intake<GatewayService<GroupBalance<Dial>>>>>;
 
 /// Speaks to the endpoint that the balancer picked.
 #[derive(Clone, Debug)]
 pub(crate) struct Dial(pub(crate) Upstream<Sent>);
 
 /// The body of a request on its way to an endpoint.
-pub(crate) type Sent = ReplayBody<Bounded<Incoming>>;
+pub(crate) type Sent = ReplayBody<Bounded<DiscardBody<Incoming>>>;
 
 impl Connect<Sent> for Dial {
     type Service = EndpointService<Sent>;
@@ -78,8 +79,11 @@ pub(crate) fn build(
         patience: limits.body_timeout,
         told: Arc::new(move |fault| series.body(fault)),
     };
+    let series = metrics.connections().clone();
+    let unread = DiscardLimits::new(limits.body_timeout, move || series.unread());
     let (early, long) = (recorder.clone(), recorder.clone());
     Ok(ServiceBuilder::new()
+        .layer(DiscardLayer::new(unread))
         .layer(
             EdgeLayer::new()
                 .max_requests(limits.max_requests)

@@ -10,10 +10,11 @@ use axum::extract::ConnectInfo;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
-use tower::{Layer, service_fn};
+use tower::ServiceBuilder;
 use tower_affinity::PeerAddr;
 use tower_service::Service;
 
+use crate::discard::{DiscardBody, DiscardLayer, DiscardLimits};
 use crate::intake::{BodyLimits, Bounded, IntakeLayer};
 use crate::serve::{Limits, LiveLimits, ServeOptions, Shutdown, Tunnels, serve};
 
@@ -27,7 +28,7 @@ pub(crate) async fn serve_side(
     routes: Router,
     shutdown: impl Into<Shutdown>,
 ) {
-    let answer = move |request: Request<Bounded<Incoming>>| {
+    let answer = move |request: Request<Bounded<DiscardBody<Incoming>>>| {
         let mut routes = routes.clone();
         let mut request = request.map(Body::new);
         if let Some(PeerAddr(peer)) = request.extensions().get().copied() {
@@ -45,7 +46,10 @@ pub(crate) async fn serve_side(
         patience: PATIENCE,
         told: Arc::new(|_| {}),
     };
-    let service = IntakeLayer::new(bodies, |_: StatusCode| {}).layer(service_fn(answer));
+    let service = ServiceBuilder::new()
+        .layer(DiscardLayer::new(DiscardLimits::new(PATIENCE, || {})))
+        .layer(IntakeLayer::new(bodies, |_: StatusCode| {}))
+        .service_fn(answer);
     let limits = Limits {
         max_connections: ADMIN_CONNECTIONS,
         header_timeout: PATIENCE,

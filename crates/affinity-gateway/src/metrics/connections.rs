@@ -29,6 +29,7 @@ pub(crate) struct ConnectionSeries {
     stalled: Counter,
     too_long: Counter,
     too_slow: Counter,
+    unread: Counter,
 }
 
 impl ConnectionSeries {
@@ -50,6 +51,7 @@ impl ConnectionSeries {
             stalled: limit("write_timeout"),
             too_long: limit("max_body"),
             too_slow: limit("body_timeout"),
+            unread: limit("unread_body"),
         }
     }
 
@@ -79,5 +81,10 @@ impl ConnectionSeries {
             BodyFault::TooLong => self.too_long.increment(1),
             BodyFault::TooSlow => self.too_slow.increment(1),
         }
+    }
+
+    /// More of a body was left than is read after its answer.
+    pub(crate) fn unread(&self) {
+        self.unread.increment(1);
     }
 }

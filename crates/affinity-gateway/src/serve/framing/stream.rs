@@ -221,12 +221,13 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
 impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Framed<I> {
     write_through!(but poll_shutdown);
 
-    /// After a refusal the rest of what the client sends is read for a moment: closed with bytes
-    /// unread, the connection would be reset, and the client might never see why.
+    /// After a refusal, and after an answer that did not wait for the end of its request, what the
+    /// client still sends is read for a moment: closed with bytes unread, the connection would be
+    /// reset, and the client might never see the answer.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
-        if this.end != Some(End::Refused) {
+        if this.end != Some(End::Refused) && !this.watch.is_in_body() {
             return Poll::Ready(Ok(()));
         }
         let linger = this.linger.get_or_insert_with(|| Linger {

@@ -60,6 +60,11 @@ impl Watch {
         matches!(self.at, At::Through)
     }
 
+    /// Whether a body has begun and not ended.
+    pub(super) fn is_in_body(&self) -> bool {
+        matches!(self.at, At::Length(_) | At::Chunks(_))
+    }
+
     /// Whether the answer to the last request decides what follows it.
     pub(super) fn is_waiting(&self) -> bool {
         matches!(self.at, At::Asked)
