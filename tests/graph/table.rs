@@ -38,6 +38,7 @@ pub(crate) const TABLE: &[Row] = &[
         // no clock, environment or random source: those are arguments
         others: Others::Only(&[
             "base64",
+            "hashbrown",
             "hkdf",
             "hmac",
             "humantime",

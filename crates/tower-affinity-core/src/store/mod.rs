@@ -14,6 +14,7 @@ mod breaker;
 mod call;
 mod key;
 mod live;
+mod memory;
 mod row;
 mod shared;
 
@@ -25,6 +26,7 @@ pub use breaker::{Admission, Breaker, Change as BreakerChange};
 pub use call::{StoreCall, StoreError};
 pub use key::RowKey;
 pub use live::{Live, LiveCounts, NoCounts};
+pub use memory::MemoryStore;
 pub use row::{MAX_ROW, RowCodec, RowFault, is_current};
 
 #[cfg(test)]

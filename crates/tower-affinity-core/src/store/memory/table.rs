@@ -1,0 +1,123 @@
+//! The rows of a shard: found by key, packed, and their names.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+use super::chunked::{Chunked, Number};
+use super::count::Counts;
+use super::names::{Names, Reason};
+use super::packed::{Packed, is_whole};
+use crate::{EndpointRef, RowKey, SessionId, SessionPin};
+
+#[derive(Debug)]
+pub(super) struct Table {
+    index: HashTable<Number>,
+    rows: Chunked<Packed>,
+    spare: Vec<Number>,
+    /// The pins that their rows do not say all of.
+    whole: HashMap<Number, Box<SessionPin>>,
+    names: Names,
+    hasher: RandomState,
+}
+
+impl Table {
+    pub(super) fn new(counts: Arc<Counts>) -> Self {
+        Self {
+            index: HashTable::new(),
+            rows: Chunked::new(),
+            spare: Vec::new(),
+            whole: HashMap::new(),
+            names: Names::new(counts),
+            hasher: RandomState::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    pub(super) fn find(&self, key: RowKey) -> Option<Number> {
+        let key = Packed::bits(key);
+        let is_same = |row: &Number| self.rows.get(*row).key() == key;
+        self.index.find(self.hasher.hash_one(key), is_same).copied()
+    }
+
+    pub(super) fn session(&self, row: Number) -> SessionId {
+        self.rows.get(row).session()
+    }
+
+    pub(super) fn pin(&self, row: Number) -> Option<SessionPin> {
+        if !self.whole.is_empty()
+            && let Some(pin) = self.whole.get(&row)
+        {
+            return Some((**pin).clone());
+        }
+        self.rows.get(row).pin(&self.names)
+    }
+
+    /// A new row for a key that has none.
+    pub(super) fn insert(&mut self, key: RowKey, pin: &SessionPin) -> Number {
+        let packed = self.pack(None, None, key, pin);
+        let row = match self.spare.pop() {
+            Some(row) => {
+                *self.rows.get_mut(row) = packed;
+                row
+            }
+            None => self.rows.push(packed),
+        };
+        let hash = |row: &Number| self.hasher.hash_one(self.rows.get(*row).key());
+        self.index.insert_unique(hash(&row), row, hash);
+        self.keep_whole(row, pin);
+        row
+    }
+
+    /// Another pin for the key of a row.
+    pub(super) fn update(&mut self, row: Number, key: RowKey, pin: &SessionPin) {
+        let Packed { place, from, .. } = *self.rows.get(row);
+        *self.rows.get_mut(row) = self.pack(place, from, key, pin);
+        self.keep_whole(row, pin);
+    }
+
+    pub(super) fn remove(&mut self, row: Number) {
+        let packed = self.rows.get(row);
+        let Packed { place, from, .. } = *packed;
+        let hash = self.hasher.hash_one(packed.key());
+        if let Ok(found) = self.index.find_entry(hash, |other| *other == row) {
+            found.remove();
+        }
+        self.names.exchange(place, None, Reason::Lives);
+        self.names.exchange(from, None, Reason::Left);
+        self.whole.remove(&row);
+        self.spare.push(row);
+    }
+
+    fn pack(
+        &mut self,
+        place: Option<Number>,
+        from: Option<Number>,
+        key: RowKey,
+        pin: &SessionPin,
+    ) -> Packed {
+        let endpoint = pin.endpoint.as_ref().and_then(EndpointRef::known);
+        let lives = pin.group.known().map(|group| (group, endpoint));
+        let left = pin.last_move.as_ref().and_then(|last| last.from.known());
+        let place = self.names.exchange(place, lives, Reason::Lives);
+        let from = self
+            .names
+            .exchange(from, left.map(|group| (group, None)), Reason::Left);
+        Packed::new(key, pin, place, from)
+    }
+
+    fn keep_whole(&mut self, row: Number, pin: &SessionPin) {
+        if is_whole(pin) {
+            if !self.whole.is_empty() {
+                self.whole.remove(&row);
+            }
+        } else {
+            self.whole.insert(row, Box::new(pin.clone()));
+        }
+    }
+}
