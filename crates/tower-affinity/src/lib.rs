@@ -5,13 +5,14 @@
 //! commit) in which it started: every later request goes to any endpoint of that group, new
 //! sessions follow the rollout's weights, and an aborted rollout moves each session once.
 //!
-//! Most users add [`AffinityLayer`] to a router, and handlers take [`Affinity`].
+//! Most users add [`AffinityLayer`] to a router, and handlers take [`Affinity`]. Where a service keeps
+//! state of a session in its own process, [`LocalSessions`] holds it.
 //!
 //! The modules are listed in the order in which a request meets them.
 //!
 //! # Features
 //!
-//! - `axum`: the extractors `Affinity` and `Option<Affinity>`.
+//! - `axum`: the extractors `Affinity` and `Local`, each also as an `Option`.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
 //!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
@@ -38,6 +39,7 @@ mod gateway_layer;
 pub mod identity;
 pub mod record;
 pub mod respond;
+pub mod sessions;
 pub mod signal;
 pub mod store;
 pub mod tag;
@@ -67,6 +69,7 @@ pub use self::record::GroupMetricsLayer;
 pub use self::respond::RespondLayer;
 pub use self::rollouts::{Reaching, RolloutSource, Rollouts};
 pub use self::served::ServedBy;
+pub use self::sessions::{Local, LocalSessions};
 pub use self::signal::SignalLayer;
 pub use self::tag::GroupTagLayer;
 pub use self::wire::PinLayer;

@@ -41,6 +41,7 @@
 mod body;
 mod future;
 mod live;
+mod local;
 mod names;
 mod once;
 mod recorder;
@@ -58,6 +59,7 @@ use tower_layer::Layer;
 
 pub use self::body::MetricsBody;
 pub use self::future::ResponseFuture;
+pub(crate) use self::local::LocalEnd;
 pub use self::recorder::Recorder;
 pub(crate) use self::retry::RetryOutcome;
 pub use self::service::GroupMetrics;

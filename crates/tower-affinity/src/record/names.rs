@@ -36,7 +36,14 @@ pub(super) const STORE_ABSENT: &str = "affinity_store_rows_absent_total";
 pub(super) const STORE_SESSIONS: &str = "affinity_store_sessions";
 pub(super) const STORE_UP: &str = "affinity_store_up";
 
-const COUNTERS: [(&str, &str); 19] = [
+pub(super) const LOCAL: &str = "affinity_local_sessions";
+pub(super) const LOCAL_ENDED: &str = "affinity_local_sessions_ended_total";
+
+const COUNTERS: [(&str, &str); 20] = [
+    (
+        LOCAL_ENDED,
+        "Values of sessions in this process that were let go, by reason",
+    ),
     (
         STORE_ERRORS,
         "Calls of the store of assignments that failed, were late or were not made",
@@ -91,11 +98,12 @@ const COUNTERS: [(&str, &str); 19] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 10] = [
+const GAUGES: [(&str, &str); 11] = [
     (
         STORE_SESSIONS,
         "Sessions of the group that the store has a row of which has not ended",
     ),
+    (LOCAL, "Sessions that have a value in this process"),
     (
         STORE_UP,
         "0 while the store of assignments is left alone because it fails, 1 otherwise",
@@ -142,8 +150,8 @@ mod tests {
 
     use super::{COUNTERS, DURATION, GAUGES};
     use crate::balance::{EjectionReason, EndpointState};
-    use crate::record::RetryOutcome;
     use crate::record::series::CodeClass;
+    use crate::record::{LocalEnd, RetryOutcome};
 
     const PAGE: &str = include_str!("../../../../docs/metrics.md");
 
@@ -166,7 +174,9 @@ mod tests {
         let reasons = EjectionReason::ALL.iter().map(|reason| reason.as_str());
         let endpoints = endpoints.chain(reasons);
         let retries = RetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
+        let ends = LocalEnd::ALL.iter().map(|end| end.as_str());
         let values = causes
+            .chain(ends)
             .chain(retries)
             .chain(kinds)
             .chain(cohorts)

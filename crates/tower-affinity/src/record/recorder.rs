@@ -13,6 +13,7 @@ use tower_affinity_core::{
     Timestamp,
 };
 
+use super::local::LocalSeries;
 use super::names;
 use super::once::Once;
 use super::retry::RetryOutcome;
@@ -42,6 +43,7 @@ struct Shared {
     returned: Returned,
     confirmed: Once,
     moved: Once,
+    local: LocalSeries,
     /// Held while a table above grows or shrinks.
     changing: Mutex<Shown>,
 }
@@ -353,6 +355,10 @@ impl Recorder {
             let labels = vec![group_label(group), Label::from_static_parts("state", name)];
             source.set(names::STATE, labels, f64::from(u8::from(is_in)));
         }
+    }
+
+    pub(super) fn local(&self) -> &LocalSeries {
+        &self.0.local
     }
 
     pub(super) fn source(&self) -> &Source {

@@ -38,4 +38,6 @@ mod weights;
 mod withheld;
 
 #[cfg(feature = "axum")]
+mod local;
+#[cfg(feature = "axum")]
 mod routers;
