@@ -78,6 +78,7 @@ pub(crate) const TABLE: &[Row] = &[
             "memchr",
             "metrics",
             "pin-project-lite",
+            "serde",
             "thiserror",
             "tokio",
             "tower-layer",

@@ -6,7 +6,8 @@
 //! sessions follow the rollout's weights, and an aborted rollout moves each session once.
 //!
 //! Most users add [`AffinityLayer`] to a router, and handlers take [`Affinity`]. Where a service keeps
-//! state of a session in its own process, [`LocalSessions`] holds it.
+//! state of a session, [`LocalSessions`] holds it in the process, and [`Additive`] wraps a payload in a
+//! store that several releases share.
 //!
 //! The modules are listed in the order in which a request meets them.
 //!
@@ -28,6 +29,7 @@ mod random;
 mod rollouts;
 mod served;
 
+mod additive;
 mod affinity;
 pub mod assign;
 pub mod balance;
@@ -51,6 +53,7 @@ pub use tower_affinity_core as core;
 #[cfg(feature = "etcd")]
 pub use tower_affinity_etcd as etcd;
 
+pub use self::additive::Additive;
 pub use self::affinity::{Affinity, AffinityBuilder, AffinityLayer, AffinityService, BuildError};
 pub use self::assign::AssignLayer;
 pub use self::balance::{GroupBalance, Groups};

@@ -1,10 +1,12 @@
 //! What is counted of sessions' values in this process.
 
+use std::sync::LazyLock;
+
 use metrics::{Counter, Gauge, Key, Label};
 
 use super::names;
 use super::recorder::Recorder;
-use super::source::Kept;
+use super::source::{Kept, Source};
 
 /// Why a session's value in this process was let go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,4 +62,11 @@ impl Recorder {
             handle.with(self.source(), key, |counter| counter.increment(count));
         }
     }
+}
+
+/// Fields of a payload were not carried. Into the global recorder, since payloads are read wherever
+/// `serde` is called.
+pub(crate) fn fields_dropped(count: u64) {
+    static GLOBAL: LazyLock<Source> = LazyLock::new(Source::default);
+    GLOBAL.count(names::FIELDS_DROPPED, Vec::new(), count);
 }

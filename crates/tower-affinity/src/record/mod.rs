@@ -59,7 +59,7 @@ use tower_layer::Layer;
 
 pub use self::body::MetricsBody;
 pub use self::future::ResponseFuture;
-pub(crate) use self::local::LocalEnd;
+pub(crate) use self::local::{LocalEnd, fields_dropped};
 pub use self::recorder::Recorder;
 pub(crate) use self::retry::RetryOutcome;
 pub use self::service::GroupMetrics;

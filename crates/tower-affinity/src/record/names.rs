@@ -38,11 +38,16 @@ pub(super) const STORE_UP: &str = "affinity_store_up";
 
 pub(super) const LOCAL: &str = "affinity_local_sessions";
 pub(super) const LOCAL_ENDED: &str = "affinity_local_sessions_ended_total";
+pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 20] = [
+const COUNTERS: [(&str, &str); 21] = [
     (
         LOCAL_ENDED,
         "Values of sessions in this process that were let go, by reason",
+    ),
+    (
+        FIELDS_DROPPED,
+        "Unknown fields of session payloads that were not carried, because they were too many",
     ),
     (
         STORE_ERRORS,
