@@ -81,3 +81,8 @@ pub use self::wire::PinLayer;
 #[cfg(all(doctest, feature = "axum"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So are those of the page for services that keep state.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../../../docs/sessions.md")]
+struct SessionsPage;
