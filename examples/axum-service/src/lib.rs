@@ -10,7 +10,8 @@
 //! - with a commit (`COMMIT=9f1c2ab`): this process is one of the groups, a balancer in front has
 //!   drawn already. New sessions are this process's own; a request whose session belongs to
 //!   another commit is answered 421 with `affinity-misdirected: 1`, so that the balancer can try
-//!   another process.
+//!   another process. So is one that names another commit in `affinity-group`, as a gateway does
+//!   whose list of addresses is a moment old ([`GroupIdentityLayer`]).
 //! - without: this process holds the code of all groups, the layer draws by weight, and handlers
 //!   branch on [`Affinity::group`](tower_affinity::Affinity::group).
 //!
@@ -34,7 +35,8 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::map_request;
 use axum::routing::{get, post};
-use tower_affinity::AffinityLayer;
+use tower_affinity::core::GroupName;
+use tower_affinity::{AffinityLayer, GroupIdentityLayer};
 use tower_http::timeout::TimeoutLayer;
 
 pub use self::connection::{serve, serve_connection};
@@ -47,8 +49,11 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 /// The service with its routes and layers.
 ///
 /// It expects axum's `ConnectInfo<SocketAddr>` on each request; [`serve`] sees to that.
-pub fn app(affinity: AffinityLayer) -> Router {
-    Router::new()
+///
+/// A process that is one commit refuses what somebody in front has meant for another one, before a
+/// pin is read.
+pub fn app(affinity: AffinityLayer, commit: Option<GroupName>) -> Router {
+    let app = Router::new()
         .route("/", get(flow::greet))
         .route("/start", post(flow::start))
         .route("/step", post(flow::step))
@@ -59,5 +64,9 @@ pub fn app(affinity: AffinityLayer) -> Router {
         ))
         .layer(affinity)
         // outside of affinity, which may draw by the client's address
-        .layer(map_request(peer::tell))
+        .layer(map_request(peer::tell));
+    match commit {
+        Some(commit) => app.layer(GroupIdentityLayer::new(commit)),
+        None => app,
+    }
 }

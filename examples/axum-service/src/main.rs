@@ -24,7 +24,8 @@ async fn main() -> ExitCode {
 }
 
 async fn run(settings: &Settings) -> Result<(), Box<dyn Error>> {
-    let app = app(settings.affinity(settings.keyring()?, settings.rollouts()?)?);
+    let affinity = settings.affinity(settings.keyring()?, settings.rollouts()?)?;
+    let app = app(affinity, settings.commit.clone());
     // installed before anything is served, so that no signal meets the default action
     let mut terminate = signal(SignalKind::terminate())?;
     let stop = async move {

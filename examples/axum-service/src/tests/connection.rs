@@ -17,7 +17,7 @@ async fn a_client_that_does_not_finish_its_header_is_cut_off() {
         let (mut client, server) = tokio::io::duplex(1024);
         let peer: SocketAddr = "192.0.2.7:4000".parse().unwrap();
         let graceful = GracefulShutdown::new();
-        let app = app(layer(&rollouts()).build().unwrap());
+        let app = app(layer(&rollouts()).build().unwrap(), None);
         let served = serve_connection(TokioIo::new(server), peer, app, graceful.watcher());
         let served = tokio::spawn(served);
         client.write_all(sent.as_bytes()).await.unwrap();
@@ -34,7 +34,7 @@ async fn a_request_over_tcp_is_answered_and_the_service_stops_when_told() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let app = app(layer(&rollouts()).build().unwrap());
+    let app = app(layer(&rollouts()).build().unwrap(), None);
     let serving = tokio::spawn(serve(listener, app, async move {
         stopped.await.unwrap();
     }));

@@ -7,7 +7,7 @@ use crate::{State, app};
 
 #[tokio::test]
 async fn a_session_goes_through_its_flow_on_one_commit_and_ends() {
-    let mut client = Client::new(app(layer(&rollouts()).build().unwrap()));
+    let mut client = Client::new(app(layer(&rollouts()).build().unwrap(), None));
     let first = client.post("/start", None).await.answer();
     assert_eq!(
         first.state.commit, NEW,
@@ -33,7 +33,7 @@ async fn a_session_goes_through_its_flow_on_one_commit_and_ends() {
 #[tokio::test]
 async fn a_promotion_moves_no_session_that_is_there() {
     let rollouts = rollouts();
-    let app = app(layer(&rollouts).build().unwrap());
+    let app = app(layer(&rollouts).build().unwrap(), None);
     let mut client = Client::new(app.clone());
     let state = client.post("/start", None).await.answer().state;
     promote_old(&rollouts);
@@ -48,7 +48,7 @@ async fn a_promotion_moves_no_session_that_is_there() {
 
 #[tokio::test]
 async fn state_of_another_commit_is_refused() {
-    let mut client = Client::new(app(layer(&rollouts()).build().unwrap()));
+    let mut client = Client::new(app(layer(&rollouts()).build().unwrap(), None));
     let foreign = State {
         commit: OLD.to_owned(),
         done: 2,
@@ -59,7 +59,7 @@ async fn state_of_another_commit_is_refused() {
 
 #[tokio::test]
 async fn a_page_without_a_session_is_served_too() {
-    let mut client = Client::new(app(layer(&rollouts()).build().unwrap()));
+    let mut client = Client::new(app(layer(&rollouts()).build().unwrap(), None));
     let framed = axum::http::Request::get("/").header("sec-fetch-site", "cross-site");
     let reply = client.send(framed, axum::body::Body::empty()).await;
     assert_eq!(reply.status, StatusCode::OK);

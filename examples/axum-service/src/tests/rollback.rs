@@ -6,7 +6,7 @@ use crate::app;
 #[tokio::test]
 async fn a_rollback_moves_a_session_once_and_its_flow_restarts() {
     let rollouts = rollouts();
-    let mut client = Client::new(app(layer(&rollouts).build().unwrap()));
+    let mut client = Client::new(app(layer(&rollouts).build().unwrap(), None));
     let first = client.post("/start", None).await.answer();
     assert_eq!(first.state.commit, NEW);
 
@@ -31,7 +31,7 @@ async fn a_rollback_moves_a_session_once_and_its_flow_restarts() {
 #[tokio::test]
 async fn a_move_is_told_until_the_flow_has_seen_it() {
     let rollouts = rollouts();
-    let mut client = Client::new(app(layer(&rollouts).build().unwrap()));
+    let mut client = Client::new(app(layer(&rollouts).build().unwrap(), None));
     client.post("/start", None).await.answer();
     abort_new(&rollouts);
     // the greeting does not care, so the moved session stays untold

@@ -6,6 +6,7 @@ use std::{
 };
 
 use tokio::{net::TcpListener, task::JoinSet};
+use tower_affinity::GroupIdentityLayer;
 
 use super::flow::{A, B, C, Graph, router};
 
@@ -44,11 +45,13 @@ async fn group(
     graph: &'static Graph,
     servers: &mut JoinSet<io::Result<()>>,
 ) -> io::Result<Vec<SocketAddr>> {
+    // a request that was meant for another commit never reaches the flow
+    let identity = GroupIdentityLayer::stamped(Some(graph.commit)).map_err(io::Error::other)?;
     let mut endpoints = Vec::new();
     for number in 1..=EACH {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         endpoints.push(listener.local_addr()?);
-        let app = router(graph, &format!("{}-{number}", graph.commit));
+        let app = router(graph, &format!("{}-{number}", graph.commit)).layer(identity.clone());
         servers.spawn(axum::serve(listener, app).into_future());
     }
     Ok(endpoints)

@@ -9,10 +9,15 @@
 
 use std::{net::TcpListener, time::Duration};
 
+use axum::body::Body;
+use http::{Request, StatusCode};
+use hyper_util::{client::legacy::Client as Pool, rt::TokioExecutor};
+
 use super::{
     acts::Pace,
     board::Affinity,
     fleet::Fleet,
+    flow::{A, B},
     gateway::{Gateway, Places},
     screen::Screen,
     show,
@@ -76,6 +81,29 @@ async fn once_plays_both_runs_and_ends_with_one_line_of_json() {
     let last: Vec<_> = human.lines().rev().take(2).collect();
     assert!(last[0].starts_with("affinity on:"), "{human}");
     assert!(last[1].starts_with("affinity off:"), "{human}");
+}
+
+#[tokio::test]
+async fn an_endpoint_refuses_what_was_meant_for_another_commit() {
+    let fleet = Fleet::start().await.unwrap();
+    let pool = Pool::builder(TokioExecutor::new()).build_http::<Body>();
+    for (of, meant, status) in [
+        (&A, Some(A.commit), StatusCode::OK),
+        (&A, Some(B.commit), StatusCode::MISDIRECTED_REQUEST),
+        (&B, None, StatusCode::OK),
+    ] {
+        for endpoint in fleet.endpoints(of.commit) {
+            let mut request = Request::post(format!("http://{endpoint}/flow/start"));
+            if let Some(meant) = meant {
+                request = request.header("affinity-group", meant);
+            }
+            let answer = pool.request(request.body(Body::empty()).unwrap()).await;
+            let answer = answer.unwrap();
+            assert_eq!(answer.status(), status, "{} for {meant:?}", of.commit);
+            let marked = answer.headers().contains_key("affinity-misdirected");
+            assert_eq!(marked, status == StatusCode::MISDIRECTED_REQUEST);
+        }
+    }
 }
 
 #[tokio::test]
