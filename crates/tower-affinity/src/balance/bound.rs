@@ -25,10 +25,17 @@ pub(crate) struct Bound<'a> {
 }
 
 /// Whether `endpoint` takes requests of the sessions that are bound to it: it may also be draining,
-/// but not ejected while there are others.
-pub(super) fn keeps(endpoints: &[Arc<Endpoint>], endpoint: &Endpoint, panics: bool) -> bool {
+/// but not ejected while there are others. One that drains gets no new requests that could try it,
+/// so its own sessions do when it is time.
+pub(super) fn keeps(
+    endpoints: &[Arc<Endpoint>],
+    endpoint: &Endpoint,
+    panics: bool,
+    now: impl FnOnce() -> Timestamp,
+) -> bool {
     let others = || endpoints.iter().any(|e| e.takes_any(panics) && !is_out(e));
-    endpoint.takes_bound(panics) && (!is_out(endpoint) || !others())
+    let is_tried = || !endpoint.takes_any(panics) && endpoint.ejection().is_due(now());
+    endpoint.takes_bound(panics) && (!is_out(endpoint) || !others() || is_tried())
 }
 
 /// The endpoint that the session's pin names; else the one that is the first for its key among
@@ -48,11 +55,9 @@ pub(super) fn choose<'a>(
 ) -> Option<Picked<'a>> {
     let fresh = |endpoint: &Endpoint| !avoid.contains(&endpoint.address());
     let named = endpoints.iter().find(|e| Some(e.id()) == bound.named);
-    if let Some(endpoint) = named.filter(|e| fresh(e) && keeps(endpoints, e, panics)) {
-        return Some(Picked {
-            endpoint,
-            probes: false,
-        });
+    if let Some(endpoint) = named.filter(|e| fresh(e) && keeps(endpoints, e, panics, &now)) {
+        let probes = is_out(endpoint) && endpoint.ejection().probe(now());
+        return Some(Picked { endpoint, probes });
     }
     let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
     let may = |e: &Endpoint| e.takes_any(panics) && fresh(e) && e.in_flight() < limit;

@@ -58,13 +58,15 @@ impl Ejection {
         self.epoch.load(Ordering::Relaxed)
     }
 
+    /// Whether it is time to try it, and nobody else does.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        let until = self.until.load(Ordering::Relaxed);
+        until != 0 && until <= now.as_millis() && !self.probing.load(Ordering::Relaxed)
+    }
+
     /// Takes the right to try it, if it is time and nobody else does.
     pub(super) fn probe(&self, now: Timestamp) -> bool {
-        let until = self.until.load(Ordering::Relaxed);
-        until != 0
-            && until <= now.as_millis()
-            && !self.probing.load(Ordering::Relaxed)
-            && !self.probing.swap(true, Ordering::Relaxed)
+        self.is_due(now) && !self.probing.swap(true, Ordering::Relaxed)
     }
 
     /// Gives the right to try it back.

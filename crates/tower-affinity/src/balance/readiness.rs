@@ -41,7 +41,7 @@ impl Readiness for Groups {
         let mut endpoints = group.endpoints.iter();
         endpoints
             .find(|endpoint| endpoint.id() == id)
-            .is_some_and(|endpoint| keeps(&group.endpoints, endpoint, panics))
+            .is_some_and(|endpoint| keeps(&group.endpoints, endpoint, panics, || self.now()))
     }
 
     fn endpoint_ids(&self, group: &GroupName) -> Option<Arc<[EndpointId]>> {

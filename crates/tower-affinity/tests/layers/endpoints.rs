@@ -346,6 +346,27 @@ fn an_endpoint_that_was_left_does_not_get_its_sessions_back() {
 }
 
 #[test]
+fn a_draining_endpoint_that_failed_for_a_moment_keeps_the_sessions_that_did_not_notice() {
+    let stage = Stage::new();
+    let replica = stage.replica(K1);
+    let (mut one, endpoint) = begun(&replica);
+    let mut others = std::iter::repeat_with(|| begun(&replica)).take(100);
+    let other = others.find(|(_, at)| *at == endpoint);
+    let (mut other, _) = other.expect("another session of the endpoint");
+    stage.report(endpoint, Source::Control, EndpointState::Draining);
+    stage.dead.lock().unwrap().insert(endpoint);
+    assert_eq!(one.get(&replica).said, "pinned/endpoint_lost@A");
+    stage.dead.lock().unwrap().clear();
+    stage.clock.advance(Duration::from_secs(2));
+    let kept = other.get(&replica);
+    assert_eq!(
+        (kept.said.as_str(), kept.endpoint),
+        ("pinned/ok@A", Some(endpoint)),
+        "nobody else would ever have tried it"
+    );
+}
+
+#[test]
 fn no_endpoint_is_lost_to_one_that_did_not_answer() {
     let stage = Stage::new();
     let replica = stage.replica(K1);

@@ -9,7 +9,7 @@ use tower_affinity_testing::{HandClock, START, id, name};
 
 use super::super::bound::Bound;
 use super::super::outcome::Outcome;
-use super::super::{Balancing, Groups, Lease, Unserved, Wanted};
+use super::super::{Balancing, EndpointState, Groups, Lease, Unserved, Wanted};
 use super::{address, draining, groups, healthy, unhealthy};
 use tower_affinity_core::Timestamp;
 
@@ -147,6 +147,41 @@ fn an_ejected_endpoint_loses_its_sessions_while_there_are_others_and_a_new_one_t
         takes(&groups, 0) && takes(&groups, 1),
         "none is better than another"
     );
+}
+
+#[test]
+fn a_draining_endpoint_that_was_ejected_is_tried_by_its_own_sessions() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    groups.update(&name("a"), (0..3).map(address));
+    draining(&groups, "a", 0);
+    let eject = || {
+        let lease = asks(&groups, 1, Some(0), &[], false).unwrap();
+        assert_eq!(place(&lease), 0);
+        groups.note(&lease, Outcome::Unreached);
+    };
+    let state = || groups.endpoints(&name("a"))[0].state();
+    eject();
+    assert_eq!(state(), EndpointState::Ejected);
+    assert!(!takes(&groups, 0), "it has just failed");
+    assert_ne!(goes(&groups, 1, Some(0)), 0);
+    clock.advance(std::time::Duration::from_secs(2));
+    assert!(takes(&groups, 0), "nobody else can find out");
+    assert_ne!(goes(&groups, 9, None), 0, "a new session was sent there");
+    let tries = asks(&groups, 1, Some(0), &[], false).unwrap();
+    assert_eq!(place(&tries), 0);
+    assert!(!takes(&groups, 0), "one tries it at a time");
+    groups.note(&tries, Outcome::Unreached);
+    assert!(!takes(&groups, 0), "it failed once more");
+    clock.advance(std::time::Duration::from_secs(3));
+    let tries = asks(&groups, 1, Some(0), &[], false).unwrap();
+    groups.note(&tries, Outcome::Answered(http::StatusCode::OK));
+    assert!(takes(&groups, 0), "it serves its sessions again");
+    assert_eq!(state(), EndpointState::Draining);
+    eject();
+    unhealthy(&groups, "a", 0);
+    clock.advance(std::time::Duration::from_secs(2));
+    assert!(!takes(&groups, 0), "its checks say that it is gone");
 }
 
 #[test]
