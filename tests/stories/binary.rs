@@ -186,6 +186,14 @@ async fn a_request_that_an_operator_never_sees_ends_within_its_deadline() {
         begun.elapsed() >= Duration::from_secs(1),
         "it was not waited for"
     );
+    process.terminate().await;
+    let (_, log) = process.end().await;
+    let late = log
+        .lines()
+        .find(|l| l.contains("an endpoint took too long"));
+    let late = late.unwrap_or_else(|| panic!("no timeout was logged: {log}"));
+    let address = fleet.addresses(OLD)[0].to_string();
+    assert!(late.contains(&address), "{address} is not named: {late}");
 }
 
 #[tokio::test]

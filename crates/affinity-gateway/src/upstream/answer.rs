@@ -19,7 +19,7 @@ use super::{
     UpstreamError,
     body::{EndsUpload, Passed},
     shared::Place,
-    timeouts::{TimeoutKind, Timeouts},
+    timeouts::{EndpointTimeouts, TimeoutKind},
 };
 
 pin_project! {
@@ -37,7 +37,7 @@ pin_project! {
         waiting: Option<TimeoutKind>,
         idle: Option<Duration>,
         end: Option<Instant>,
-        timeouts: Timeouts,
+        timeouts: EndpointTimeouts,
         // both end with the body
         held: Option<(EndsUpload, Option<Place>)>,
     }
@@ -48,7 +48,7 @@ impl<B> AnswerBody<B> {
         inner: B,
         idle: Option<Duration>,
         end: Option<Instant>,
-        timeouts: Timeouts,
+        timeouts: EndpointTimeouts,
         upload: EndsUpload,
         place: Option<Place>,
     ) -> Self {

@@ -67,7 +67,7 @@ impl Dialer {
         if let Ok(opened) = timeout(self.within, self.open(address)).await {
             return opened;
         }
-        self.counted.note(TimeoutKind::Connect);
+        self.counted.of(address).note(TimeoutKind::Connect);
         Err(io::ErrorKind::TimedOut.into())
     }
 

@@ -18,7 +18,7 @@ use super::{
     pool::Head,
     response,
     shared::Place,
-    timeouts::{Limits, Timeouts},
+    timeouts::{EndpointTimeouts, Limits},
     tunnel::Handover,
 };
 
@@ -43,7 +43,7 @@ pin_project! {
             deadline: Deadline,
             handover: Option<Handover>,
             limits: Limits,
-            timeouts: Timeouts,
+            timeouts: EndpointTimeouts,
         },
         Refused {
             error: Option<UpstreamError>,
@@ -57,7 +57,7 @@ impl ResponseFuture {
         deadline: Deadline,
         handover: Option<Handover>,
         limits: Limits,
-        timeouts: Timeouts,
+        timeouts: EndpointTimeouts,
     ) -> Self {
         Self {
             state: State::Sent {

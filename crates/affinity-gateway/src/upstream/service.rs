@@ -177,7 +177,8 @@ where
         let body = Forwarded::new(body, progress.clone());
         let head = pool.send(self.address, Request::from_parts(parts, body));
         let deadline = Deadline::new(limits, progress);
-        ResponseFuture::sent(head, deadline, handover, limits, options.timeouts.clone())
+        let timeouts = options.timeouts.of(self.address);
+        ResponseFuture::sent(head, deadline, handover, limits, timeouts)
     }
 }
 

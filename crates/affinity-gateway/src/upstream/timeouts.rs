@@ -1,6 +1,6 @@
 //! How long each part of an exchange may take, and how often one took too long.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use metrics::Counter;
 use tower_affinity::wire::PathPattern;
@@ -45,9 +45,27 @@ impl Timeouts {
         Self(Arc::new(TimeoutKind::ALL.map(register)))
     }
 
+    /// Those of the endpoint at `address`.
+    pub(super) fn of(&self, address: SocketAddr) -> EndpointTimeouts {
+        EndpointTimeouts {
+            timeouts: self.clone(),
+            address,
+        }
+    }
+}
+
+/// Counts the timeouts of one endpoint, and says which one it was.
+#[derive(Clone, Debug)]
+pub(super) struct EndpointTimeouts {
+    timeouts: Timeouts,
+    address: SocketAddr,
+}
+
+impl EndpointTimeouts {
     pub(super) fn note(&self, kind: TimeoutKind) {
-        tracing::info!(kind = kind.as_str(), "an endpoint took too long");
-        if let Some(counter) = self.0.get(kind as usize) {
+        let address = self.address;
+        tracing::info!(%address, kind = kind.as_str(), "an endpoint took too long");
+        if let Some(counter) = self.timeouts.0.get(kind as usize) {
             counter.increment(1);
         }
     }

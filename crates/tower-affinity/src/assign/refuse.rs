@@ -10,29 +10,43 @@ use crate::problem::{OwnAnswer, Problem, misdirected};
 use crate::wire::{ClearOverride, Visit, WriteBack};
 
 pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> Response<R> {
-    match decision.cause {
-        Cause::AbortedEnd => ended(
+    let (problem, detail) = match decision.cause {
+        Cause::AbortedEnd => (
             Problem::SessionEnded,
             "the commit of this session was withdrawn; start the flow again",
-            settle,
         ),
-        Cause::Gone => ended(
+        Cause::Gone => (
             Problem::GroupGone,
             "the commit of this session is not served any more; start the flow again",
-            settle,
         ),
-        Cause::OverrideNotRoutable => {
-            let mut response = Problem::OverrideNotRoutable
-                .response("the group of the override is aborted, retired or unknown");
+        Cause::OverrideNotRoutable => (
+            Problem::OverrideNotRoutable,
+            "the group of the override is aborted, retired or unknown",
+        ),
+        Cause::Behind => (
+            Problem::StateBehind,
+            "the commit of this session is not known here yet; try again",
+        ),
+        Cause::NotServedHere => (
+            Problem::WrongGroup,
+            "this process serves another commit than that of the session",
+        ),
+        _ => (
+            Problem::NoReadyEndpoint,
+            "no commit that takes new sessions is ready",
+        ),
+    };
+    let (cause, group) = (decision.cause.as_str(), decision.group_label());
+    tracing::debug!(problem = problem.kind(), cause, group, "request refused");
+    match problem {
+        Problem::SessionEnded | Problem::GroupGone => ended(problem, detail, settle),
+        Problem::OverrideNotRoutable => {
+            let mut response = problem.response(detail);
             response.extensions_mut().insert(ClearOverride);
             response
         }
-        Cause::Behind => Problem::StateBehind
-            .response("the commit of this session is not known here yet; try again"),
-        Cause::NotServedHere => {
-            misdirected("this process serves another commit than that of the session")
-        }
-        _ => Problem::NoReadyEndpoint.response("no commit that takes new sessions is ready"),
+        Problem::WrongGroup => misdirected(detail),
+        _ => problem.response(detail),
     }
 }
 

@@ -178,6 +178,9 @@ fn no_token_key_or_session_is_in_any_log_metric_error_or_debug_print() {
         said.contains("session-ended"),
         "no error body was looked at"
     );
+    let refusal =
+        "message=request refused\nproblem=\"session-ended\"\ncause=\"aborted_end\"\ngroup=\"B\"";
+    assert!(said.contains(refusal), "no refusal was logged");
     assert!(secrets.len() > 20, "only {} secrets", secrets.len());
     for secret in secrets {
         for (what, part) in parts(&secret) {
