@@ -223,6 +223,8 @@ async fn a_connection_that_an_endpoint_cuts_is_a_502_and_keeps_the_pin() {
     assert_eq!((cut.status, cut.group()), (StatusCode::BAD_GATEWAY, None));
     assert_eq!(cut.headers["content-type"], "application/problem+json");
     assert_eq!(cut.json()["type"], "upstream-error", "{}", cut.json());
+    let title = "the endpoint gave no valid answer";
+    assert_eq!(cut.json()["title"], title, "it was reached");
     assert_eq!(fleet.ledger().of(cut.request).method, Method::POST);
     assert_eq!(client.jar.value(COOKIE).map(str::to_owned), pin);
     assert_eq!(

@@ -49,7 +49,7 @@ pub enum Problem {
     Overloaded,
     /// The endpoint did not answer in time.
     UpstreamTimeout,
-    /// The endpoint could not be reached or broke off.
+    /// The endpoint could not be reached, broke off, or its answer is not valid.
     UpstreamError,
     /// The request cannot be forwarded as it is.
     BadRequest,
@@ -110,7 +110,7 @@ impl Problem {
             Self::Capacity => "the group is at its limit",
             Self::Overloaded => "the service is overloaded",
             Self::UpstreamTimeout => "the endpoint did not answer in time",
-            Self::UpstreamError => "the endpoint could not be reached",
+            Self::UpstreamError => "the endpoint gave no valid answer",
             Self::BadRequest => "the request cannot be served",
             Self::Internal => "Internal Server Error",
         }
