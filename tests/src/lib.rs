@@ -33,6 +33,9 @@ pub mod config;
 pub mod process;
 pub mod replica;
 
+// A stack of layers without a gateway.
+pub mod day;
+
 // What is known afterwards.
 pub mod history;
 pub mod joined;

@@ -2,6 +2,7 @@
 
 // Sessions.
 mod abort;
+mod day;
 mod endpoints;
 mod outages;
 mod pins;
@@ -9,6 +10,7 @@ mod release;
 mod replicas;
 mod sessions;
 mod steps;
+mod stored;
 mod testers;
 
 // Operators.

@@ -25,6 +25,7 @@ use crate::reload::{ReloadError, Running};
 use crate::reserved::Reserved;
 use crate::serve::{Drained, ServeOptions, Shutdown, serve};
 use crate::start_error::StartError;
+use crate::stored;
 use crate::upgrade::{Offer, Offered, Takeover};
 
 /// A running gateway. Dropping it begins the same end as [`Gateway::shutdown`] without waiting.
@@ -196,6 +197,14 @@ impl Gateway {
                 rest.clone(),
             )),
         ]);
+        if let Some(store) = running.store() {
+            let clock = running.control().clock();
+            tasks.push(tokio::spawn(stored::keep(
+                store.clone(),
+                clock,
+                rest.clone(),
+            )));
+        }
         if let Some(member) = running.control().member() {
             tasks.push(tokio::spawn(follow(member.clone(), rest.clone())));
             let recorder = running.metrics().recorder().clone();
@@ -389,7 +398,9 @@ fn admin_options(
         address,
         data,
         recorder: running.metrics().recorder().clone(),
-        metrics: running.metrics().renderer(running.control()),
+        metrics: running
+            .metrics()
+            .renderer(running.control(), running.store()),
         unready: Arc::new(move || match shutdown.is_begun() {
             true => vec!["ending: the gateway takes no new clients".to_owned()],
             false => state.unready(),

@@ -48,6 +48,7 @@ mod jitter;
 mod metrics;
 
 mod stack;
+mod stored;
 
 mod transport;
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thiserror::Error;
 use tower_affinity::core::GroupName;
+use tower_affinity::store::GuardedStore;
 
 use crate::causes::with_causes;
 use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
@@ -18,6 +19,7 @@ use crate::metrics::Metrics;
 use crate::serve::{LiveLimits, Transports, Tunnels};
 use crate::stack::{Sent, StackError, Swap, build};
 use crate::start_error::StartError;
+use crate::stored;
 use crate::transport::{Doorstep, TransportError};
 use crate::upstream::{EndpointProtocol, Upstream, UpstreamOptions};
 
@@ -52,6 +54,7 @@ pub(crate) struct Running {
     doorstep: Doorstep,
     limits: LiveLimits,
     requests: Requests,
+    store: Option<GuardedStore>,
     live: Mutex<Live>,
 }
 
@@ -87,7 +90,19 @@ impl Running {
         let upstream = Upstream::new(options, tunnels.clone());
         let series = metrics.connections().clone();
         let requests = Requests::new(move || series.overloaded());
-        let stack = build(&settings, &control, upstream.clone(), &metrics, &requests)?;
+        let store = settings.store.as_ref().map(|store| {
+            let (clock, recorder) = (control.clock(), metrics.recorder());
+            stored::of(store, &settings.service, &clock, recorder)
+        });
+        let store = store.transpose()?;
+        let stack = build(
+            &settings,
+            &control,
+            upstream.clone(),
+            &metrics,
+            &requests,
+            store.as_ref(),
+        )?;
         let mut feeds = Feeds::new(control.clone(), metrics.discovery().clone(), own);
         feeds.follow(&settings);
         Ok(Self {
@@ -98,6 +113,7 @@ impl Running {
             doorstep,
             limits,
             requests,
+            store,
             live: Mutex::new(Live {
                 settings,
                 upstream,
@@ -113,6 +129,11 @@ impl Running {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// What keeps assignments besides pins.
+    pub(crate) fn store(&self) -> Option<&GuardedStore> {
+        self.store.as_ref()
     }
 
     /// The present path of a request.
@@ -191,6 +212,7 @@ impl Running {
             upstream.clone(),
             metrics,
             requests,
+            self.store.as_ref(),
         )?;
         let transport = self.doorstep.prepare(&settings.listen)?;
         let changed = self.control.apply(&settings)?;
@@ -246,6 +268,7 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
             old.listen.drain_delay == new.listen.drain_delay,
         ),
         ("state", old.state == new.state),
+        ("store", old.store == new.store),
     ]
     .into_iter()
     .find_map(|(key, same)| (!same).then_some(key))

@@ -9,6 +9,7 @@ use http::Request;
 use hyper::body::Incoming;
 use tower::ServiceBuilder;
 use tower_affinity::balance::{Connect, Endpoint, GroupBalance, ReplayBody};
+use tower_affinity::store::GuardedStore;
 use tower_affinity::{AffinityLayer, BuildError, GatewayLayer, GatewayService};
 use tower_service::Service;
 
@@ -45,6 +46,7 @@ pub(crate) fn build(
     upstream: Upstream<Sent>,
     metrics: &Metrics,
     requests: &Requests,
+    store: Option<&GuardedStore>,
 ) -> Result<Stack, StackError> {
     let (recorder, series) = (metrics.recorder(), metrics.connections().clone());
     let mut affinity = AffinityLayer::builder()
@@ -61,6 +63,9 @@ pub(crate) fn build(
         .recorder(recorder.clone());
     for scope in &settings.scopes {
         affinity = affinity.scope(scope.scope());
+    }
+    if let Some(store) = store {
+        affinity = affinity.store(store.clone());
     }
     // an answer that is not there by then is not waited for any longer, whoever is asked
     let within = settings.upstream.response_timeout;

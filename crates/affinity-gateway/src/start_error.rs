@@ -40,6 +40,11 @@ pub enum StartError {
     #[cfg(feature = "etcd")]
     #[error("state.etcd cannot be used")]
     Etcd(#[source] tower_affinity::etcd::InvalidEtcd),
+    /// The settings name a store, and this build knows none of its kind.
+    #[error(
+        "store.kind: this build has no {0}; build it with the feature {0}, or use another kind"
+    )]
+    NoStore(&'static str),
     /// The layers cannot be built.
     #[error(transparent)]
     Stack(#[from] StackError),

@@ -13,7 +13,10 @@ use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
-use super::{Discovery, EtcdSettings, Health, Retries, RollbackPolicy, Settings};
+use super::{
+    Discovery, EtcdSettings, Health, RedisServers, Retries, RollbackPolicy, Settings, StoreKind,
+    StoreSettings,
+};
 use crate::serve::Limits;
 use crate::upstream::EndpointProtocol;
 
@@ -36,6 +39,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         scopes,
         rollback,
         state,
+        store,
     } = settings;
     writeln!(f, "service = \"{service}\"")?;
     writeln!(
@@ -109,12 +113,28 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         "\n[rollback]\npolicy = \"{policy}\"\nwithin = \"{within}\"\nstreams = \"{streams}\""
     )?;
     writeln!(f, "\n[state]\nfile = {}", path(&state.file))?;
-    match &state.etcd {
-        Some(EtcdSettings { endpoints, prefix }) => {
-            let endpoints = list(endpoints);
-            writeln!(f, "etcd = {endpoints}\nprefix = {}", quoted(prefix))
+    if let Some(EtcdSettings { endpoints, prefix }) = &state.etcd {
+        let endpoints = list(endpoints);
+        writeln!(f, "etcd = {endpoints}\nprefix = {}", quoted(prefix))?;
+    }
+    store.iter().try_for_each(|store| store_section(f, store))
+}
+
+fn store_section(f: &mut String, store: &StoreSettings) -> fmt::Result {
+    let timeout = in_words(store.timeout);
+    writeln!(f, "\n[store]\nkind = \"{}\"", store.kind.word())?;
+    writeln!(f, "timeout = \"{timeout}\"")?;
+    match &store.kind {
+        StoreKind::Memory { capacity } => writeln!(f, "capacity = {capacity}"),
+        StoreKind::Redis(RedisServers::One(url)) => writeln!(f, "url = {}", quoted(url)),
+        StoreKind::Redis(RedisServers::Cluster(nodes)) => {
+            writeln!(f, "cluster = {}", list(nodes))
         }
-        None => Ok(()),
+        StoreKind::DynamoDb { table, url } => {
+            writeln!(f, "table = {}", quoted(table))?;
+            let mut url = url.iter();
+            url.try_for_each(|url| writeln!(f, "url = {}", quoted(url)))
+        }
     }
 }
 

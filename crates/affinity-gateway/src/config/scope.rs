@@ -206,7 +206,7 @@ fn assign(field: &Field<'_>, pin_cookie: Option<&str>) -> Option<AssignBy> {
     match text.split_once(':') {
         None if text == "session" => return Some(AssignBy::Session),
         None if text == "address" => return Some(AssignBy::Address),
-        None if text == "least_loaded" => field.refuse("is not supported by this version"),
+        None if text == "least_loaded" => return Some(AssignBy::LeastLoaded),
         Some(("claim", _)) => field.refuse("is not supported by this version"),
         Some(("header", name)) => match client_header(name) {
             Some(name) => return Some(AssignBy::Header(name)),
@@ -282,7 +282,7 @@ pub(super) const CACHES: [(&str, CachePolicy); 2] = [
     ("private", CachePolicy::Private),
     ("keep", CachePolicy::Keep),
 ];
-const ASSIGN: &str = "\"session\", \"header:NAME\", \"cookie:NAME\", \"address\"";
+const ASSIGN: &str = "\"session\", \"header:NAME\", \"cookie:NAME\", \"address\", \"least_loaded\"";
 const HEADER: &str = "\"header:NAME\" with a header of the client, not one of the connection, \"cookie\", or \"affinity-…\"";
 const COOKIE: &str = "\"cookie:NAME\" with a cookie name";
 const PATTERN: &str = "an absolute path such as \"/a/b\", or one with \"/*\" at its end";

@@ -17,6 +17,7 @@ use super::rollback::{self, Rollback};
 use super::scope::{self, ScopeSetting};
 use super::section::{Section, read_text};
 use super::state::{self, StateSettings};
+use super::store::{self, StoreSettings};
 use super::upstream::{self, Upstream};
 
 /// Everything that the file says, checked, with the defaults filled in.
@@ -42,6 +43,8 @@ pub struct Settings {
     pub rollback: Rollback,
     /// Where the rollout is kept over a restart.
     pub state: StateSettings,
+    /// Where assignments are kept besides in pins; `None` for nowhere.
+    pub store: Option<StoreSettings>,
 }
 
 impl Settings {
@@ -124,7 +127,10 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         .map_or(Lifetimes::default(), |pin| pin.lifetimes)
         .max_age();
     let rollback = rollback::read(&root.section("rollback"), max_age);
-    root.unsupported("store");
+    let store = store::read(root);
+    if root.is_clean() {
+        store::check(root, store.as_ref(), &scopes);
+    }
     root.finish();
     Some(Settings {
         service: service?,
@@ -135,6 +141,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         scopes,
         rollback,
         state,
+        store,
     })
 }
 

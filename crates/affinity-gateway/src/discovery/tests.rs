@@ -96,7 +96,7 @@ impl Stage {
     }
 
     fn metric(&self, sample: &str) -> Option<String> {
-        let text = (self.metrics.renderer(&self.control))();
+        let text = (self.metrics.renderer(&self.control, None))();
         let line = text.lines().find(|line| line.starts_with(sample));
         line.map(|line| line[sample.len()..].trim().to_owned())
     }

@@ -18,6 +18,7 @@ use metrics_exporter_prometheus::{
 };
 use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
+use tower_affinity::store::GuardedStore;
 
 pub(crate) use self::connections::ConnectionSeries;
 pub(crate) use self::discovery::DiscoverySeries;
@@ -145,9 +146,18 @@ impl Metrics {
     }
 
     /// Renders everything as text, with the endpoints as they are now.
-    pub(crate) fn renderer(&self, control: &Control) -> Arc<dyn Fn() -> String + Send + Sync> {
-        let (metrics, control) = (self.clone(), control.clone());
+    pub(crate) fn renderer(
+        &self,
+        control: &Control,
+        store: Option<&GuardedStore>,
+    ) -> Arc<dyn Fn() -> String + Send + Sync> {
+        let (metrics, control, store) = (self.clone(), control.clone(), store.cloned());
         Arc::new(move || {
+            if let Some(store) = &store {
+                metrics
+                    .recorder
+                    .store(store, &control.rollouts().current(), control.now());
+            }
             metrics.recorder.endpoints(control.groups());
             metrics.recorder.sessions(control.now());
             metrics.shared.show(&control);

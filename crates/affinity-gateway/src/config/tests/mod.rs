@@ -23,6 +23,7 @@ mod retries;
 mod right;
 pub(crate) mod scratch;
 mod states;
+mod store;
 mod syntax;
 mod tls;
 mod wrong;

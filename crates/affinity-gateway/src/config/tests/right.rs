@@ -224,9 +224,11 @@ fn every_level_and_every_kind_of_key_is_known() {
             AssignBy::Header("x-user-id".parse().unwrap()),
         ),
         ("cookie:uid", AssignBy::Cookie("uid".into())),
+        ("least_loaded", AssignBy::LeastLoaded),
     ];
     for (written, assign) in assigns {
-        let text = format!("{MINIMAL}[[scope]]\npath = \"/a\"\nassign = \"{written}\"\n");
+        let store = "[store]\nkind = \"memory\"\n";
+        let text = format!("{MINIMAL}[[scope]]\npath = \"/a\"\nassign = \"{written}\"\n{store}");
         assert_eq!(settings(&text).scopes[0].assign, assign, "{written}");
     }
 }

@@ -123,19 +123,9 @@ fn what_comes_in_a_later_version_is_never_ignored() {
             "scope[1].assign",
         ),
         (
-            "assign    = \"session\"",
-            "assign = \"least_loaded\"",
-            "scope[1].assign",
-        ),
-        (
             "propagate = false",
             "propagate = true",
             "scope[1].propagate",
-        ),
-        (
-            "[state]\n",
-            "[store]\nkind = \"memory\"\n[state]\n",
-            "store",
         ),
     ] {
         refused(from, to, key, &[unsupported]);

@@ -128,7 +128,7 @@ fn a_late_pin_makes_a_drained_group_not_drained_again() {
     let mut watch = Watch::default();
     let mut look = || {
         watch.look(&plane.control, metrics.recorder());
-        (metrics.renderer(&plane.control))()
+        (metrics.renderer(&plane.control, None))()
     };
     assert!(!look().contains("late_pins_total{"));
     assert!(left(&plane.control).drained);

@@ -1,0 +1,130 @@
+//! `[store]` and the scopes that need it.
+
+use std::time::Duration;
+
+use super::{MINIMAL, read, settings};
+use crate::config::{RedisServers, StoreKind, StoreSettings};
+
+fn with(store: &str) -> String {
+    format!("{MINIMAL}[store]\n{store}\n")
+}
+
+fn stored(store: &str) -> StoreSettings {
+    settings(&with(store)).store.unwrap()
+}
+
+#[test]
+fn nothing_is_stored_unless_the_file_says_where() {
+    assert_eq!(settings(MINIMAL).store, None);
+    let memory = stored("kind = \"memory\"");
+    assert_eq!(
+        memory.kind,
+        StoreKind::Memory {
+            capacity: 1_000_000
+        }
+    );
+    assert_eq!(memory.timeout, Duration::from_millis(20));
+}
+
+#[test]
+fn every_kind_is_read_and_written_again() {
+    let node = |n: u16| format!("redis://10.0.0.{n}:6379");
+    let cluster = RedisServers::Cluster(vec![node(1), node(2)]);
+    let dynamo = |url: Option<&str>| StoreKind::DynamoDb {
+        table: "pins".to_owned(),
+        url: url.map(str::to_owned),
+    };
+    for (text, kind) in [
+        (
+            "kind = \"memory\"\ncapacity = 7",
+            StoreKind::Memory { capacity: 7 },
+        ),
+        (
+            "kind = \"redis\"\nurl = \"redis://10.0.0.1:6379\"",
+            StoreKind::Redis(RedisServers::One(node(1))),
+        ),
+        (
+            "kind = \"redis\"\ncluster = [\"redis://10.0.0.1:6379\", \"redis://10.0.0.2:6379\"]",
+            StoreKind::Redis(cluster),
+        ),
+        ("kind = \"dynamodb\"\ntable = \"pins\"", dynamo(None)),
+        (
+            "kind = \"dynamodb\"\ntable = \"pins\"\nurl = \"http://127.0.0.1:4567\"\ntimeout = \"50ms\"",
+            dynamo(Some("http://127.0.0.1:4567")),
+        ),
+    ] {
+        assert_eq!(stored(text).kind, kind, "{text}");
+        let once = settings(&with(text));
+        assert_eq!(settings(&once.effective()), once, "{}", once.effective());
+    }
+}
+
+#[test]
+fn what_no_store_can_be_is_refused_with_its_key() {
+    let redis = "kind = \"redis\"\n";
+    for (text, key, accepted) in [
+        ("capacity = 1".to_owned(), "store.kind", "\"memory\""),
+        ("kind = \"disk\"".to_owned(), "store.kind", "\"redis\""),
+        (
+            "kind = \"memory\"\ncapacity = 0".to_owned(),
+            "store.capacity",
+            "from 1 to 100000000",
+        ),
+        (
+            "kind = \"memory\"\nurl = \"redis://a:1\"".to_owned(),
+            "store.url",
+            "capacity",
+        ),
+        (
+            "kind = \"memory\"\ntimeout = \"2s\"".to_owned(),
+            "store.timeout",
+            "from 1ms to 1s",
+        ),
+        (redis.to_owned(), "store.url", "redis://127.0.0.1:6379"),
+        (
+            format!("{redis}url = \"redis://a:1\"\ncluster = [\"redis://b:1\"]"),
+            "store.cluster",
+            "one of url, cluster",
+        ),
+        (format!("{redis}cluster = []"), "store.cluster", "is empty"),
+        (
+            format!("{redis}url = \"http://a:1\""),
+            "store.url",
+            "without a password",
+        ),
+        ("kind = \"dynamodb\"".to_owned(), "store.table", "3 to 255"),
+        (
+            "kind = \"dynamodb\"\ntable = \"a/b/c\"".to_owned(),
+            "store.table",
+            "3 to 255",
+        ),
+    ] {
+        let error = read(&with(&text)).unwrap_err();
+        assert_eq!(error.key_path(), Some(key), "{text}: {error}");
+        let shown = error.to_string();
+        assert!(shown.contains(accepted), "{accepted:?} is not in {shown}");
+    }
+}
+
+#[test]
+fn a_password_in_an_address_is_in_no_message() {
+    let error = read(&with(
+        "kind = \"redis\"\nurl = \"redis://u:hunter2@10.0.0.1:6379\"",
+    ))
+    .unwrap_err();
+    let shown = error.to_string();
+    assert!(shown.contains("without a password"), "{shown}");
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn a_choice_by_load_needs_somebody_who_counts() {
+    let scope = "[[scope]]\npath = \"/*\"\nassign = \"least_loaded\"\n";
+    let told = |text: &str| read(text).unwrap_err().to_string();
+    let alone = told(&format!("{MINIMAL}{scope}"));
+    assert!(alone.contains("needs a [store]"), "{alone}");
+    let counted = format!("{MINIMAL}{scope}[store]\nkind = \"memory\"\n");
+    assert_eq!(settings(&counted).scopes.len(), 1);
+    let both = told(&counted.replace("[store]", "on_step = \"reassign\"\n[store]"));
+    assert!(both.contains("least movement"), "{both}");
+}
