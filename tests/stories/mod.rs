@@ -33,6 +33,7 @@ mod cuts;
 mod early_answers;
 mod ending;
 mod http2;
+mod interim;
 mod proxies;
 mod retries;
 mod sockets;

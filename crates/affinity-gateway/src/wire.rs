@@ -87,6 +87,16 @@ impl Wire {
         self.until("\r\n\r\n").await
     }
 
+    /// The head of a message; `None` once the other side has closed.
+    pub(crate) async fn try_head(&mut self) -> Option<String> {
+        while !self.unread.windows(4).any(|part| part == b"\r\n\r\n") {
+            if !self.more().await {
+                return None;
+            }
+        }
+        Some(self.head().await)
+    }
+
     /// What comes until the other side closes.
     pub(crate) async fn rest(&mut self) -> String {
         while self.more().await {}

@@ -19,6 +19,11 @@ pub(super) const LIMITS: (&str, &str) = (
     "Times that a client reached a limit which ends a request and not its connection.",
 );
 
+pub(super) const INTERIM: (&str, &str) = (
+    "affinity_interim_answers_total",
+    "Interim answers of endpoints to requests on HTTP/1.1, by what became of them.",
+);
+
 /// The series of connections.
 #[derive(Clone)]
 pub(crate) struct ConnectionSeries {
@@ -30,12 +35,14 @@ pub(crate) struct ConnectionSeries {
     too_long: Counter,
     too_slow: Counter,
     unread: Counter,
+    interim_passed: Counter,
+    interim_dropped: Counter,
 }
 
 impl ConnectionSeries {
     pub(super) fn register(recorder: &impl Recorder, metadata: &Metadata<'_>) -> Self {
         recorder.describe_gauge(OPEN.0.into(), Some(Unit::Count), OPEN.1.into());
-        for (name, help) in [ENDED, LIMITS] {
+        for (name, help) in [ENDED, LIMITS, INTERIM] {
             recorder.describe_counter(name.into(), Some(Unit::Count), help.into());
         }
         let counter = |name, label, value| {
@@ -43,6 +50,7 @@ impl ConnectionSeries {
             recorder.register_counter(&Key::from_parts(name, labels), metadata)
         };
         let limit = |value| counter(LIMITS.0, "limit", value);
+        let interim = |value| counter(INTERIM.0, "outcome", value);
         Self {
             open: recorder.register_gauge(&Key::from_static_name(OPEN.0), metadata),
             ended: EndCause::ALL.map(|cause| counter(ENDED.0, "cause", cause.as_str())),
@@ -52,6 +60,8 @@ impl ConnectionSeries {
             too_long: limit("max_body"),
             too_slow: limit("body_timeout"),
             unread: limit("unread_body"),
+            interim_passed: interim("passed"),
+            interim_dropped: interim("dropped"),
         }
     }
 
@@ -67,6 +77,8 @@ impl ConnectionSeries {
             }
             ConnectionEvent::StreamStalled => self.stalled.increment(1),
             ConnectionEvent::Full => self.full.increment(1),
+            ConnectionEvent::Interim { passed: true } => self.interim_passed.increment(1),
+            ConnectionEvent::Interim { passed: false } => self.interim_dropped.increment(1),
         }
     }
 

@@ -197,6 +197,7 @@ mod tests {
             connections::OPEN,
             connections::ENDED,
             connections::LIMITS,
+            connections::INTERIM,
             discovery::STALE,
             discovery::FAILURES,
             health::CHECKS,

@@ -19,7 +19,7 @@ use super::{
     Limits, ServeOptions,
     activity::Activity,
     ended::{EndCause, Told, failed, refused},
-    framing::{Framed, Gate, Gated, Heads},
+    framing::{Ahead, Framed, Gate, Gated, Heads},
     heard::Heard,
     patient::Patient,
     peer::WithPeer,
@@ -56,7 +56,8 @@ impl Protocol {
         if !limits.http2 {
             builder = builder.http1_only();
         }
-        // Flushing pipelined answers together is off, as hyper calls it experimental.
+        // Flushing pipelined answers together is off, as hyper calls it experimental; interim
+        // answers count on the flush behind each answer.
         builder
             .http1()
             .timer(TokioTimer::new())
@@ -129,8 +130,10 @@ impl Protocol {
         let activity = Activity::default();
         let stream = Patient::new(opened.stream, limits.body_timeout, activity.clone());
         let stream = Heard::new(stream, activity.clone());
-        let io = TokioIo::new(Framed::new(stream, gate.clone(), heads));
-        let service = Gated::new(service, gate.clone(), Arc::clone(&options.recorder));
+        let stream = Framed::new(stream, gate.clone(), heads);
+        let io = TokioIo::new(Ahead::new(stream, gate.clone()));
+        let (early, events) = (&options.recorder, &options.connections);
+        let service = Gated::new(service, gate.clone(), Arc::clone(early), Arc::clone(events));
         let service = WithPeer::new(service, opened.client, opened.scheme);
         let service = Polite::new(service, activity.clone(), ending.finish.clone());
         let service = TowerToHyperService::new(service);

@@ -85,6 +85,11 @@ pub enum ConnectionEvent {
     StreamStalled,
     /// There was no place for one more; it waits.
     Full,
+    /// An endpoint gave an interim answer (1xx) to a request on HTTP/1.1.
+    Interim {
+        /// Whether it was passed on: not if there were too many, or the answer had begun.
+        passed: bool,
+    },
 }
 
 /// Is told what happens to connections; it should not block. Any `Fn(ConnectionEvent)` is one.

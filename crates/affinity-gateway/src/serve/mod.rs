@@ -54,6 +54,7 @@ mod tunnels;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::framing::Interim;
 pub use self::{
     ended::{ConnectionEvent, ConnectionRecorder, EndCause},
     limits::{Limits, LiveLimits},

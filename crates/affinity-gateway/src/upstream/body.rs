@@ -187,7 +187,7 @@ impl Progress {
 
 /// Our names, also with `_` in them, which some endpoints take for `-`; and cookies, addresses and
 /// what belongs to a connection, which endpoints that join trailers to the head would believe.
-fn remove_unfit(trailers: &mut HeaderMap) {
+pub(super) fn remove_unfit(trailers: &mut HeaderMap) {
     hop::strip(trailers);
     let unfit: Vec<_> = trailers
         .keys()

@@ -51,6 +51,7 @@ mod error;
 mod forwarded;
 mod future;
 mod hop;
+mod interim;
 mod multiplexed;
 mod options;
 mod pool;

@@ -21,11 +21,12 @@ use super::{
     AnswerBody, EndpointProtocol, ResponseFuture, UpstreamError, UpstreamOptions,
     body::{Forwarded, Progress},
     deadline::Deadline,
+    interim,
     pool::Pool,
     request::{Prepared, Target, prepare},
     tunnel::Handover,
 };
-use crate::serve::Tunnels;
+use crate::serve::{Interim, Tunnels};
 
 /// All connections to endpoints. A clone is another handle to the same pool.
 ///
@@ -162,6 +163,7 @@ where
         let elapsed = parts.extensions.get().map(|again: &Again| again.elapsed);
         let limits = limits.after(elapsed.unwrap_or_default());
         let mut held = std::mem::take(&mut parts.extensions);
+        let interim = held.remove::<Interim>();
         if let Some(protocol) = held.remove::<Protocol>()
             && target.http2
         {
@@ -175,7 +177,13 @@ where
         });
         let progress = Progress::begin();
         let body = Forwarded::new(body, progress.clone());
-        let head = pool.send(self.address, Request::from_parts(parts, body));
+        let mut request = Request::from_parts(parts, body);
+        if let Some(interim) = interim
+            && !target.http2
+        {
+            interim::pass_on(&mut request, interim);
+        }
+        let head = pool.send(self.address, request);
         let deadline = Deadline::new(limits, progress);
         let timeouts = options.timeouts.of(self.address);
         ResponseFuture::sent(head, deadline, handover, limits, timeouts)

@@ -6,6 +6,7 @@ mod faults;
 mod fields;
 mod hostile;
 mod http2;
+mod interim;
 mod peers;
 mod secure;
 mod switching;

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use bytes::{Bytes, BytesMut};
+
 use super::fault::Fault;
 
 /// Shared by the stream and the service of one connection. A clone is another handle.
@@ -18,15 +20,33 @@ struct State {
     switched: bool,
     refused: Option<(u64, Fault)>,
     waiting: Option<Waker>,
+    ahead: Ahead,
+}
+
+/// What goes out ahead of the answer to the last request that came.
+#[derive(Debug, Default)]
+struct Ahead {
+    bytes: BytesMut,
+    /// How many there were, and how long they were together.
+    count: usize,
+    length: usize,
+    /// The request before whose answer the way is clear: all that was written earlier is out.
+    clear: u64,
+    /// Wakes who writes.
+    writer: Option<Waker>,
 }
 
 impl Gate {
-    /// The next request has come to the service: its fault, if a stand-in came in its place.
-    pub(in crate::serve) fn arrive(&self) -> Option<Fault> {
+    /// The next request has come to the service: its place, counted from 1, or its fault if a
+    /// stand-in came instead.
+    pub(in crate::serve) fn arrive(&self) -> Result<u64, Fault> {
         let mut state = self.state();
         state.arrived += 1;
-        let (place, fault) = state.refused?;
-        (place == state.arrived).then_some(fault)
+        state.ahead.forget();
+        match state.refused {
+            Some((place, fault)) if place == state.arrived => Err(fault),
+            _ => Ok(state.arrived),
+        }
     }
 
     /// The last request was answered; `switched`: with another protocol.
@@ -59,8 +79,79 @@ impl Gate {
         Poll::Pending
     }
 
+    /// Whether something may still go out ahead of the answer to the request in this place.
+    pub(super) fn takes_ahead(&self, place: u64) -> bool {
+        let state = self.state();
+        state.is_open(place) && state.ahead.count < INTERIMS
+    }
+
+    /// Puts `bytes` ahead of the answer to the request in this place, while that may be.
+    pub(super) fn put_ahead(&self, place: u64, bytes: &[u8]) -> bool {
+        let mut state = self.state();
+        let open = state.is_open(place);
+        let put = open && state.ahead.put(bytes);
+        if put && let Some(writer) = state.ahead.writer.take() {
+            writer.wake();
+        }
+        put
+    }
+
+    /// All that was written so far is out. Wakes `cx` once something is to go ahead of the answer to
+    /// the last request, if that has none yet.
+    pub(super) fn clear(&self, cx: &Context<'_>) {
+        let mut state = self.state();
+        if !state.is_open(state.arrived) {
+            return;
+        }
+        state.ahead.clear = state.arrived;
+        match &mut state.ahead.writer {
+            Some(writer) => writer.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+    }
+
+    /// What goes ahead of what is written next. None while an earlier answer may still be written:
+    /// it would get into that.
+    pub(super) fn take_ahead(&self) -> Bytes {
+        let mut state = self.state();
+        let clear = state.ahead.clear == state.arrived;
+        match clear && !state.ahead.bytes.is_empty() {
+            true => state.ahead.bytes.split().freeze(),
+            false => Bytes::new(),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // plain values, each written at once: right even after a panic elsewhere
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl State {
+    /// Whether the request in this place is the last that came, and waits for its answer.
+    fn is_open(&self, place: u64) -> bool {
+        place == self.arrived && self.answered < place
+    }
+}
+
+impl Ahead {
+    /// Another request has come.
+    fn forget(&mut self) {
+        self.bytes.clear();
+        (self.count, self.length) = (0, 0);
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> bool {
+        self.count += 1;
+        self.length += bytes.len();
+        let fits = self.count <= INTERIMS && self.length <= INTERIM_BYTES;
+        if fits {
+            self.bytes.extend_from_slice(bytes);
+        }
+        fits
+    }
+}
+
+/// What may go out ahead of one answer.
+const INTERIMS: usize = 8;
+const INTERIM_BYTES: usize = 16 * 1024;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Version};
 use http_body_util::{Either, Full};
 use pin_project_lite::pin_project;
 use tower_affinity::Problem;
@@ -14,22 +14,34 @@ use tower_service::Service;
 
 use super::fault::Fault;
 use super::gate::Gate;
+use super::interim::Interim;
 use crate::edge::EarlyRecorder;
+use crate::serve::ConnectionRecorder;
 
 /// Passes requests on, but for the stand-in of one that was refused: that is answered here.
+///
+/// A request on HTTP/1.1 carries an [`Interim`]; HTTP/1.0 knows no interim answers, and hyper sends
+/// none on HTTP/2.
 #[derive(Clone)]
 pub(in crate::serve) struct Gated<S> {
     inner: S,
     gate: Gate,
     recorder: Arc<dyn EarlyRecorder>,
+    connections: Arc<dyn ConnectionRecorder>,
 }
 
 impl<S> Gated<S> {
-    pub(in crate::serve) fn new(inner: S, gate: Gate, recorder: Arc<dyn EarlyRecorder>) -> Self {
+    pub(in crate::serve) fn new(
+        inner: S,
+        gate: Gate,
+        recorder: Arc<dyn EarlyRecorder>,
+        connections: Arc<dyn ConnectionRecorder>,
+    ) -> Self {
         Self {
             inner,
             gate,
             recorder,
+            connections,
         }
     }
 }
@@ -46,17 +58,23 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<Q>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Q>) -> Self::Future {
         match self.gate.arrive() {
-            Some(fault) => {
+            Err(fault) => {
                 tracing::debug!(detail = fault.detail(), "request refused");
                 self.recorder.refused(fault.status());
                 GatedFuture::Refused { fault }
             }
-            None => GatedFuture::Passed {
-                inner: self.inner.call(request),
-                gate: self.gate.clone(),
-            },
+            Ok(place) => {
+                let gate = self.gate.clone();
+                if request.version() == Version::HTTP_11 {
+                    let recorder = Arc::clone(&self.connections);
+                    let interim = Interim::new(gate.clone(), place, recorder);
+                    request.extensions_mut().insert(interim);
+                }
+                let inner = self.inner.call(request);
+                GatedFuture::Passed { inner, gate }
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
     clippy::panic
 )]
 
+mod ahead;
 mod pieces;
 
 use super::fault::Fault;
