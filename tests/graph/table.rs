@@ -3,6 +3,7 @@
 pub(crate) const CORE: &str = "tower-affinity-core";
 pub(crate) const FACADE: &str = "tower-affinity";
 pub(crate) const ETCD: &str = "tower-affinity-etcd";
+pub(crate) const REDIS: &str = "tower-affinity-redis";
 pub(crate) const TESTING: &str = "tower-affinity-testing";
 pub(crate) const GATEWAY: &str = "affinity-gateway";
 
@@ -64,7 +65,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: FACADE,
         ours: &[CORE],
-        backends: &[ETCD],
+        backends: &[ETCD, REDIS],
         ours_in_tests: &[TESTING],
         others: Others::Only(&[
             "arc-swap",
@@ -93,6 +94,14 @@ pub(crate) const TABLE: &[Row] = &[
         backends: &[],
         ours_in_tests: &[TESTING],
         others: Others::Only(&["etcd-client", "http", "thiserror", "tokio"]),
+        never: &[],
+    },
+    Row {
+        krate: REDIS,
+        ours: &[CORE],
+        backends: &[],
+        ours_in_tests: &[TESTING],
+        others: Others::Only(&["redis", "thiserror", "tokio"]),
         never: &[],
     },
     Row {
@@ -148,6 +157,14 @@ pub(crate) const TABLE: &[Row] = &[
         ours: &[],
         backends: &[],
         ours_in_tests: &[FACADE, GATEWAY, TESTING, "affinity-tests"],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "affinity-redis-tests",
+        ours: &[],
+        backends: &[],
+        ours_in_tests: &[CORE, FACADE, GATEWAY, REDIS, TESTING, "affinity-tests"],
         others: Others::Any,
         never: &[],
     },

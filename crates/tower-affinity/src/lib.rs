@@ -15,6 +15,7 @@
 //!
 //! - `axum`: the extractors `Affinity` and `Local`, each also as an `Option`.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
+//! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
 //!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
 
@@ -52,6 +53,9 @@ pub use tower_affinity_core as core;
 /// What replicas share, over etcd.
 #[cfg(feature = "etcd")]
 pub use tower_affinity_etcd as etcd;
+/// Stored assignments in Redis or Valkey.
+#[cfg(feature = "redis")]
+pub use tower_affinity_redis as redis;
 
 pub use self::additive::Additive;
 pub use self::affinity::{Affinity, AffinityBuilder, AffinityLayer, AffinityService, BuildError};

@@ -1,0 +1,7 @@
+-- ARGV: the session whose row goes
+local _, row = look()
+if row and row.session == ARGV[6] then
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', base .. row.label, member)
+end
+return 0
