@@ -107,6 +107,40 @@ fn a_struct_s_own_fields_are_read_as_the_format_writes_them() {
     );
 }
 
+/// Remembers what the format says of itself.
+struct Asks {
+    for_humans: bool,
+}
+
+impl<'de> Deserialize<'de> for Asks {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let for_humans = from.is_human_readable();
+        Old::deserialize(from)?;
+        Ok(Self { for_humans })
+    }
+}
+
+impl Serialize for Asks {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let step = u32::from(to.is_human_readable());
+        let name = String::new();
+        Old { step, name }.serialize(to)
+    }
+}
+
+#[test]
+fn a_struct_is_told_whether_humans_read_the_format() {
+    let text = serde_json::to_string(&Additive::new(Asks { for_humans: true })).unwrap();
+    assert_eq!(text, r#"{"step":1,"name":""}"#);
+    let asks: Additive<Asks> = serde_json::from_str(&text).unwrap();
+    assert!(asks.for_humans);
+    let packed = rmp_serde::to_vec(&Additive::new(asks.into_inner())).unwrap();
+    let old: Old = rmp_serde::from_slice(&packed).unwrap();
+    assert_eq!(old.step, 0);
+    let asks: Additive<Asks> = rmp_serde::from_slice(&packed).unwrap();
+    assert!(!asks.for_humans);
+}
+
 #[test]
 fn a_type_that_only_the_format_knows_is_dropped_and_no_error() {
     let mut packed = vec![0x82, 0xa4];

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tower_affinity_core::{Cause, Kind};
 
-use super::{IDLE, Slot, TICK, affinity, clock, place, room};
+use super::{IDLE, Slot, TICK, affinity, clock, id, place, room};
 use crate::Affinity;
 use crate::fixtures::decision;
+use crate::sessions::Local;
 use crate::signal::Signal;
 
 #[test]
@@ -36,6 +37,28 @@ fn a_value_ends_when_its_session_was_not_seen_for_the_idle_timeout() {
     assert_eq!(place(&sessions, 1).get().as_deref(), Some(&7));
     clock.advance(IDLE);
     assert_eq!(place(&sessions, 1).get(), None);
+}
+
+#[test]
+fn a_value_that_has_ended_is_not_seen_though_it_was_not_swept() {
+    for ask in [
+        |local: Local<u64>| local.get().is_some(),
+        |local: Local<u64>| local.update(|n| *n += 1).is_some(),
+        |local: Local<u64>| local.remove().is_some(),
+        |local: Local<u64>| *local.get_or_insert_with(|| u64::MAX) != u64::MAX,
+    ] {
+        let clock = clock();
+        let sessions = room(&clock);
+        for nth in 0..1_000 {
+            place(&sessions, nth).insert(nth);
+        }
+        clock.advance(IDLE);
+        // the last ones of each shard, which a few calls do not reach
+        for nth in 980..1_000 {
+            assert!(!ask(sessions.of_session(id(nth))), "session {nth}");
+        }
+        assert!(sessions.len() > 500, "they were swept: this shows nothing");
+    }
 }
 
 #[test]
