@@ -168,4 +168,20 @@ pub(crate) const TABLE: &[Row] = &[
         others: Others::Any,
         never: &[],
     },
+    Row {
+        krate: "affinity-measure",
+        ours: &[CORE],
+        backends: &[],
+        ours_in_tests: &[],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "affinity-interleavings",
+        ours: &[],
+        backends: &[],
+        ours_in_tests: &[CORE],
+        others: Others::Any,
+        never: &[],
+    },
 ];

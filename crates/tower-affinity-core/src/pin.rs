@@ -253,12 +253,16 @@ impl SessionPin {
     /// The same pin, issued anew: a later expiry, never an earlier one.
     #[must_use]
     pub fn renewed(&self, revision: Revision, now: Timestamp, lifetimes: Lifetimes) -> Self {
+        self.clone().reissued(revision, now, lifetimes)
+    }
+
+    fn reissued(self, revision: Revision, now: Timestamp, lifetimes: Lifetimes) -> Self {
         let issued = now.whole_secs().max(self.issued);
         Self {
             issued,
             expires: self.expires.max(expiry(issued, self.started, lifetimes)),
             revision: self.revision.max(revision),
-            ..self.clone()
+            ..self
         }
     }
 
@@ -377,7 +381,8 @@ impl SessionPin {
     #[must_use]
     pub fn touched(self, now: Timestamp, lifetimes: Lifetimes) -> Self {
         if self.is_due(now, lifetimes) {
-            self.renewed(self.revision, now, lifetimes)
+            let revision = self.revision;
+            self.reissued(revision, now, lifetimes)
         } else {
             self
         }

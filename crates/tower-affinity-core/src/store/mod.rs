@@ -17,6 +17,7 @@ mod live;
 mod memory;
 mod row;
 mod shared;
+mod sync;
 
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::sync::{AtomicU64, Ordering, RwLock, read, write};
+use crate::store::sync::{AtomicU64, Ordering, RwLock, read, write};
 use crate::{EndpointId, GroupId, Live};
 
 /// The live rows of every group and endpoint that a row refers to.

@@ -7,12 +7,12 @@
 
 mod chunked;
 mod count;
+mod hash;
 mod names;
 mod packed;
 mod shard;
 mod shared;
 mod slots;
-mod sync;
 mod table;
 mod wheel;
 
@@ -25,7 +25,7 @@ use crate::{SessionId, SessionPin, Timestamp};
 use self::count::Counts;
 use self::shard::Shard;
 use self::shared::Shared;
-use self::sync::{Guard, Mutex, lock};
+use super::sync::{Guard, Mutex, lock};
 
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,12 @@ use crate::{
     Claim, EndpointRef, GroupRef, Lifetimes, RowKey, SessionId, SessionPin, Terms, Timestamp,
 };
 
-/// How many rows one call looks at besides its own.
-const LOOKS: u32 = 1024;
+/// How many rows are looked at in one sweep under the lock.
+const SWEPT: u32 = 1 << 10;
+
+/// How many rows are looked at, at most, for the one that ends next: all of a shard of the usual
+/// size. Each look puts a row where it belongs by now, so that so many are rare.
+const COMPARED: u32 = super::ROWS_PER_SHARD as u32;
 
 #[derive(Debug)]
 pub(super) struct Shard {
@@ -60,7 +64,9 @@ impl Shard {
                 return standing;
             }
             let pin = standing.touched(now, lifetimes);
-            self.update(row, key, &pin, terms);
+            let (old, ends) = (self.table.ends(row), ends(&pin, lifetimes));
+            self.table.touch(row, &pin, ends);
+            self.refile(row, old, ends, now);
             return pin;
         }
         if !is_kept(&pin, terms) || !self.has_room(now, evicts) {
@@ -99,9 +105,11 @@ impl Shard {
 
     /// Lets go of rows that have ended. Whether that were all.
     pub(super) fn sweep(&mut self, now: Timestamp) -> bool {
-        let mut looks = LOOKS;
-        while let Some(row) = self.wheel.take_ended(reach(now), &mut looks) {
-            self.table.remove(row);
+        let mut looks = SWEPT;
+        let now = reach(now);
+        let (wheel, table) = (&mut self.wheel, &mut self.table);
+        while let Some(row) = wheel.take_ended(now, &mut looks, |row| table.ends(row)) {
+            table.remove(row);
         }
         looks > 0
     }
@@ -135,38 +143,45 @@ impl Shard {
         if self.len() < self.capacity {
             return true;
         }
-        match self.wheel.nearest(LOOKS) {
-            Some(row) if evicts => {
-                self.take(row);
-                true
-            }
-            _ => false,
+        if !evicts {
+            return false;
         }
+        let next = self.wheel.nearest(COMPARED, |row| self.table.ends(row));
+        if let Some(row) = next {
+            self.take(row);
+        }
+        next.is_some()
     }
 
     fn insert(&mut self, key: RowKey, pin: &SessionPin, terms: Terms) {
-        let row = self.table.insert(key, pin);
-        self.file(row, pin, terms);
+        let ends = ends(pin, terms.lifetimes);
+        let row = self.table.insert(key, pin, ends);
+        self.file(row, ends, terms.now);
     }
 
     fn update(&mut self, row: Number, key: RowKey, pin: &SessionPin, terms: Terms) {
-        self.table.update(row, key, pin);
-        if self.wheel.ends(row) != ends(pin, terms.lifetimes) {
+        let (old, ends) = (self.table.ends(row), ends(pin, terms.lifetimes));
+        self.table.update(row, key, pin, ends);
+        self.refile(row, old, ends, terms.now);
+    }
+
+    /// A row ends later now, and stays filed where it is; or earlier, with shorter lifetimes.
+    fn refile(&mut self, row: Number, old: u32, ends: u32, now: Timestamp) {
+        if ends < old {
             self.wheel.take(row);
-            self.file(row, pin, terms);
+            self.file(row, ends, now);
+        }
+    }
+
+    fn file(&mut self, row: Number, ends: u32, now: Timestamp) {
+        if self.wheel.file(row, ends, reach(now)) {
+            self.shared.filed_back();
         }
     }
 
     fn take(&mut self, row: Number) {
         self.wheel.take(row);
         self.table.remove(row);
-    }
-
-    fn file(&mut self, row: Number, pin: &SessionPin, terms: Terms) {
-        let ends = ends(pin, terms.lifetimes);
-        if self.wheel.file(row, ends, reach(terms.now)) {
-            self.shared.filed_back();
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::count::Counts;
-use super::sync::{AtomicU64, Ordering};
+use crate::store::sync::{AtomicU64, Ordering};
 use crate::{RowFault, Timestamp};
 
 #[derive(Debug, Default)]

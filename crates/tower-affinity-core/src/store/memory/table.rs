@@ -1,13 +1,13 @@
 //! The rows of a shard: found by key, packed, and their names.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 
 use super::chunked::{Chunked, Number};
 use super::count::Counts;
+use super::hash::KeyHash;
 use super::names::{Names, Reason};
 use super::packed::{Packed, is_whole};
 use crate::{EndpointRef, RowKey, SessionId, SessionPin};
@@ -20,7 +20,7 @@ pub(super) struct Table {
     /// The pins that their rows do not say all of.
     whole: HashMap<Number, Box<SessionPin>>,
     names: Names,
-    hasher: RandomState,
+    hash: KeyHash,
 }
 
 impl Table {
@@ -31,7 +31,7 @@ impl Table {
             spare: Vec::new(),
             whole: HashMap::new(),
             names: Names::new(counts),
-            hasher: RandomState::new(),
+            hash: KeyHash::new(),
         }
     }
 
@@ -42,11 +42,16 @@ impl Table {
     pub(super) fn find(&self, key: RowKey) -> Option<Number> {
         let key = Packed::bits(key);
         let is_same = |row: &Number| self.rows.get(*row).key() == key;
-        self.index.find(self.hasher.hash_one(key), is_same).copied()
+        self.index.find(self.hash.of(key), is_same).copied()
     }
 
     pub(super) fn session(&self, row: Number) -> SessionId {
         self.rows.get(row).session()
+    }
+
+    /// When a row has ended.
+    pub(super) fn ends(&self, row: Number) -> u32 {
+        self.rows.get(row).ends
     }
 
     pub(super) fn pin(&self, row: Number) -> Option<SessionPin> {
@@ -59,8 +64,8 @@ impl Table {
     }
 
     /// A new row for a key that has none.
-    pub(super) fn insert(&mut self, key: RowKey, pin: &SessionPin) -> Number {
-        let packed = self.pack(None, None, key, pin);
+    pub(super) fn insert(&mut self, key: RowKey, pin: &SessionPin, ends: u32) -> Number {
+        let packed = self.pack(None, None, key, pin, ends);
         let row = match self.spare.pop() {
             Some(row) => {
                 *self.rows.get_mut(row) = packed;
@@ -68,23 +73,29 @@ impl Table {
             }
             None => self.rows.push(packed),
         };
-        let hash = |row: &Number| self.hasher.hash_one(self.rows.get(*row).key());
+        let hash = |row: &Number| self.hash.of(self.rows.get(*row).key());
         self.index.insert_unique(hash(&row), row, hash);
         self.keep_whole(row, pin);
         row
     }
 
     /// Another pin for the key of a row.
-    pub(super) fn update(&mut self, row: Number, key: RowKey, pin: &SessionPin) {
+    pub(super) fn update(&mut self, row: Number, key: RowKey, pin: &SessionPin, ends: u32) {
         let Packed { place, from, .. } = *self.rows.get(row);
-        *self.rows.get_mut(row) = self.pack(place, from, key, pin);
+        *self.rows.get_mut(row) = self.pack(place, from, key, pin, ends);
+        self.keep_whole(row, pin);
+    }
+
+    /// A row whose pin was [touched](SessionPin::touched): nothing else has changed.
+    pub(super) fn touch(&mut self, row: Number, pin: &SessionPin, ends: u32) {
+        self.rows.get_mut(row).touch(pin, ends);
         self.keep_whole(row, pin);
     }
 
     pub(super) fn remove(&mut self, row: Number) {
         let packed = self.rows.get(row);
         let Packed { place, from, .. } = *packed;
-        let hash = self.hasher.hash_one(packed.key());
+        let hash = self.hash.of(packed.key());
         if let Ok(found) = self.index.find_entry(hash, |other| *other == row) {
             found.remove();
         }
@@ -100,6 +111,7 @@ impl Table {
         from: Option<Number>,
         key: RowKey,
         pin: &SessionPin,
+        ends: u32,
     ) -> Packed {
         let endpoint = pin.endpoint.as_ref().and_then(EndpointRef::known);
         let lives = pin.group.known().map(|group| (group, endpoint));
@@ -108,7 +120,7 @@ impl Table {
         let from = self
             .names
             .exchange(from, left.map(|group| (group, None)), Reason::Left);
-        Packed::new(key, pin, place, from)
+        Packed::new(key, pin, place, from, ends)
     }
 
     fn keep_whole(&mut self, row: Number, pin: &SessionPin) {

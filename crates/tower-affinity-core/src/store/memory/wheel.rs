@@ -1,9 +1,10 @@
 //! The timer wheel of a shard: which rows have ended, and which ends next.
 //!
 //! A row is filed under the second in which it ends, or, if that is too far ahead, under the last
-//! second that the wheel reaches, and is filed again when that has come. So no row is found later
-//! than it ends, wherever the clock steps. The rows of one slot are linked both ways: one that is
-//! refreshed or removed leaves at once.
+//! second that the wheel reaches. One that is refreshed stays where it is filed, which costs no look
+//! at its neighbours; whoever comes to that second files it again. So no row is found later than it
+//! ends, wherever the clock steps. The rows of one slot are linked both ways: one that is removed
+//! leaves at once.
 
 use super::chunked::{Chunked, Number};
 use super::slots::{SLOTS, Slots};
@@ -25,7 +26,6 @@ pub(super) struct Wheel {
 struct Link {
     before: Before,
     next: Option<Number>,
-    ends: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,14 +66,14 @@ impl Wheel {
         self.unlink(row);
     }
 
-    /// When a row that is filed ends.
-    pub(super) fn ends(&self, row: Number) -> u32 {
-        self.links.get(row).ends
-    }
-
     /// Takes out a row that has ended by `now`. `None` if there is none, or if `looks`, at how many
     /// rows may be looked, is used up.
-    pub(super) fn take_ended(&mut self, now: u32, looks: &mut u32) -> Option<Number> {
+    pub(super) fn take_ended(
+        &mut self,
+        now: u32,
+        looks: &mut u32,
+        ends: impl Fn(Number) -> u32,
+    ) -> Option<Number> {
         // the last seconds share their slots with all before
         self.reached = self.reached.max(now.saturating_sub(SLOTS));
         while let Some(second) = self.slots.next_after(self.reached) {
@@ -82,31 +82,31 @@ impl Wheel {
             }
             *looks = looks.checked_sub(1)?;
             let row = self.look(second)?;
-            let ends = self.ends(row);
-            if ends <= now {
+            let end = ends(row);
+            if end <= now {
                 self.take(row);
                 return Some(row);
             }
             self.unlink(row);
-            self.link(row, ends);
+            self.link(row, end);
         }
         self.reached = self.reached.max(now);
         None
     }
 
     /// The row that ends next: of those that were looked at, if `looks` is used up.
-    pub(super) fn nearest(&mut self, looks: u32) -> Option<Number> {
+    pub(super) fn nearest(&mut self, looks: u32, ends: impl Fn(Number) -> u32) -> Option<Number> {
         let mut nearest: Option<(u32, Number)> = None;
         for _ in 0..looks {
             let second = self.slots.next_after(self.reached)?;
             let row = self.look(second)?;
-            let ends = self.ends(row);
-            if ends <= second {
+            let end = ends(row);
+            if end <= second {
                 return Some(row);
             }
-            nearest = Some(nearest.map_or((ends, row), |best| best.min((ends, row))));
+            nearest = Some(nearest.map_or((end, row), |best| best.min((end, row))));
             self.unlink(row);
-            self.link(row, ends);
+            self.link(row, end);
         }
         nearest.map(|(_, row)| row)
     }
@@ -125,11 +125,8 @@ impl Wheel {
         if let Some(next) = next {
             self.links.get_mut(next).before = Before::Row(row);
         }
-        let link = Link {
-            before: Before::Second(second),
-            next,
-            ends,
-        };
+        let before = Before::Second(second);
+        let link = Link { before, next };
         if self.links.has(row) {
             *self.links.get_mut(row) = link;
         } else {
