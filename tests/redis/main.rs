@@ -10,6 +10,7 @@
 mod support;
 
 mod conformance;
+mod measure;
 mod outages;
 mod rows;
 mod traffic;

@@ -45,6 +45,10 @@ pub enum StartError {
         "store.kind: this build has no {0}; build it with the feature {0}, or use another kind"
     )]
     NoStore(&'static str),
+    /// The settings name a place at which Redis cannot be used.
+    #[cfg(feature = "redis")]
+    #[error("store.url and store.cluster cannot be used")]
+    Redis(#[source] tower_affinity::redis::InvalidRedis),
     /// The layers cannot be built.
     #[error(transparent)]
     Stack(#[from] StackError),

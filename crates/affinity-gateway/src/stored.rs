@@ -31,11 +31,54 @@ pub(crate) fn of(
 }
 
 fn backend(kind: &StoreKind, service: &ServiceName) -> Result<Arc<dyn PinStore>, StartError> {
-    let _ = service;
     match kind {
         StoreKind::Memory { capacity } => Ok(Arc::new(MemoryStore::new(*capacity))),
-        StoreKind::Redis(_) => Err(StartError::NoStore("redis")),
+        StoreKind::Redis(redis) => in_redis::over(redis, service),
         StoreKind::DynamoDb { .. } => Err(StartError::NoStore("dynamodb")),
+    }
+}
+
+#[cfg(feature = "redis")]
+mod in_redis {
+    use tower_affinity::redis::{RedisOptions, RedisStore};
+
+    use super::{Arc, PinStore, ServiceName, StartError};
+    use crate::config::{RedisServers, RedisSettings};
+
+    pub(super) fn over(
+        redis: &RedisSettings,
+        service: &ServiceName,
+    ) -> Result<Arc<dyn PinStore>, StartError> {
+        let mut options = RedisOptions::new();
+        if let Some(login) = &redis.login {
+            // what the settings hold was text when it was read
+            options = options.password(String::from_utf8_lossy(login.password.expose()));
+            if let Some(user) = &login.user {
+                options = options.user(user);
+            }
+        }
+        let prefix = format!("affinity:{service}");
+        let service = service.clone();
+        let store = match &redis.servers {
+            RedisServers::One(url) => RedisStore::new([url], &prefix, service, options),
+            RedisServers::Cluster(nodes) => {
+                RedisStore::new(nodes, &prefix, service, options.cluster(true))
+            }
+        };
+        Ok(Arc::new(store.map_err(StartError::Redis)?))
+    }
+}
+
+#[cfg(not(feature = "redis"))]
+mod in_redis {
+    use super::{Arc, PinStore, ServiceName, StartError};
+    use crate::config::RedisSettings;
+
+    pub(super) fn over(
+        _: &RedisSettings,
+        _: &ServiceName,
+    ) -> Result<Arc<dyn PinStore>, StartError> {
+        Err(StartError::NoStore("redis"))
     }
 }
 
@@ -67,5 +110,68 @@ struct Tokio;
 impl Timer for Tokio {
     fn sleep(&self, span: Duration) -> Sleep {
         Box::pin(sleep(span))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::causes::with_causes;
+    use crate::config::parse;
+
+    fn kind(store: &str) -> StoreKind {
+        let key = "5TTK48nkSfEDI7Og9alBBsqR4RW_cVPE0LN2jPHYJr8";
+        let text = format!(
+            "service = \"checkout\"\n[listen]\naddress = \"127.0.0.1:1\"\n\
+             admin = \"127.0.0.1:2\"\nadmin_token_file = \"token\"\n\
+             [pin]\nkeys = [\"k:env:K\"]\n[[group]]\nname = \"a\"\nweight = 1\nstable = true\n\
+             endpoints = [\"127.0.0.1:3\"]\n[store]\nkind = \"redis\"\n{store}\n"
+        );
+        let env = |name: &str| match name {
+            "K" => Some(key.to_owned()),
+            "PASSWORD" => Some("hunter2".to_owned()),
+            _ => None,
+        };
+        let settings = parse(&text, std::path::Path::new("/"), &env).unwrap();
+        settings.store.unwrap().kind
+    }
+
+    fn made(store: &str) -> Result<Arc<dyn PinStore>, StartError> {
+        backend(&kind(store), &"checkout".parse().unwrap())
+    }
+
+    #[cfg(feature = "redis")]
+    #[test]
+    fn a_store_in_redis_is_made_without_asking_the_server() {
+        for servers in [
+            "url = \"redis://127.0.0.1:1\"",
+            "cluster = [\"redis://127.0.0.1:1\", \"redis://[::1]:1\"]",
+        ] {
+            let login = "user = \"shop\"\npassword = \"env:PASSWORD\"";
+            let store = made(&format!("{servers}\n{login}")).unwrap();
+            let shown = format!("{store:?}");
+            assert!(shown.contains("affinity:checkout"), "{shown}");
+            assert!(shown.contains("shop"), "{shown}");
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+    }
+
+    #[cfg(feature = "redis")]
+    #[test]
+    fn a_place_that_redis_cannot_be_at_is_refused_with_its_key() {
+        let error = made("url = \"redis://a!b:1\"").unwrap_err();
+        let told = with_causes(&error);
+        assert!(told.starts_with("store"), "{told}");
+        assert!(told.contains("redis://HOST:PORT"), "{told}");
+    }
+
+    #[cfg(not(feature = "redis"))]
+    #[test]
+    fn a_build_without_redis_says_which_feature_is_missing() {
+        let told = with_causes(&made("url = \"redis://127.0.0.1:1\"").unwrap_err());
+        assert!(told.contains("store.kind"), "{told}");
+        assert!(told.contains("the feature redis"), "{told}");
     }
 }

@@ -14,8 +14,8 @@ use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
 use super::{
-    Discovery, EtcdSettings, Health, RedisServers, Retries, RollbackPolicy, Settings, StoreKind,
-    StoreSettings,
+    Discovery, EtcdSettings, Health, Login, RedisServers, RedisSettings, Retries, RollbackPolicy,
+    Settings, StoreKind, StoreSettings,
 };
 use crate::serve::Limits;
 use crate::upstream::EndpointProtocol;
@@ -126,9 +126,12 @@ fn store_section(f: &mut String, store: &StoreSettings) -> fmt::Result {
     writeln!(f, "timeout = \"{timeout}\"")?;
     match &store.kind {
         StoreKind::Memory { capacity } => writeln!(f, "capacity = {capacity}"),
-        StoreKind::Redis(RedisServers::One(url)) => writeln!(f, "url = {}", quoted(url)),
-        StoreKind::Redis(RedisServers::Cluster(nodes)) => {
-            writeln!(f, "cluster = {}", list(nodes))
+        StoreKind::Redis(RedisSettings { servers, login }) => {
+            match servers {
+                RedisServers::One(url) => writeln!(f, "url = {}", quoted(url))?,
+                RedisServers::Cluster(nodes) => writeln!(f, "cluster = {}", list(nodes))?,
+            }
+            login.iter().try_for_each(|login| login_lines(f, login))
         }
         StoreKind::DynamoDb { table, url } => {
             writeln!(f, "table = {}", quoted(table))?;
@@ -136,6 +139,12 @@ fn store_section(f: &mut String, store: &StoreSettings) -> fmt::Result {
             url.try_for_each(|url| writeln!(f, "url = {}", quoted(url)))
         }
     }
+}
+
+fn login_lines(f: &mut String, login: &Login) -> fmt::Result {
+    let mut user = login.user.iter();
+    user.try_for_each(|user| writeln!(f, "user = {}", quoted(user)))?;
+    writeln!(f, "password = {}", quoted(&login.source.to_string()))
 }
 
 fn limits(f: &mut String, limits: &Limits) -> fmt::Result {

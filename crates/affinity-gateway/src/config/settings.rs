@@ -127,7 +127,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         .map_or(Lifetimes::default(), |pin| pin.lifetimes)
         .max_age();
     let rollback = rollback::read(&root.section("rollback"), max_age);
-    let store = store::read(root);
+    let store = store::read(root, sources);
     if root.is_clean() {
         store::check(root, store.as_ref(), &scopes);
     }

@@ -125,4 +125,4 @@ pub(super) const HOLDS: &str =
 /// 32 random bytes have fewer distinct ones about never (p < 10⁻²⁴).
 const MIN_DISTINCT: usize = 8;
 /// Room for 512 bytes of key; more is a wrong file.
-const MAX_KEY_TEXT: u64 = 700;
+pub(super) const MAX_KEY_TEXT: u64 = 700;

@@ -8,8 +8,10 @@ use tower_affinity::store::PATIENCE;
 use tower_affinity::wire::AssignBy;
 
 use super::field::Field;
+use super::login::{self, Login};
 use super::scope::ScopeSetting;
 use super::section::Section;
+use super::settings::Sources;
 use super::span::Bounds;
 
 /// Where assignments are kept besides in pins, and how long a request waits for it.
@@ -32,7 +34,7 @@ pub enum StoreKind {
         capacity: usize,
     },
     /// Redis or Valkey.
-    Redis(RedisServers),
+    Redis(RedisSettings),
     /// Amazon DynamoDB.
     DynamoDb {
         /// The table.
@@ -40,6 +42,16 @@ pub enum StoreKind {
         /// Another address than that of the region, such as that of a local server.
         url: Option<String>,
     },
+}
+
+/// How Redis is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RedisSettings {
+    /// Where it is.
+    pub servers: RedisServers,
+    /// How the gateway logs in; `None` if it does not.
+    pub login: Option<Login>,
 }
 
 /// Where Redis is.
@@ -64,7 +76,7 @@ impl StoreKind {
     }
 }
 
-pub(super) fn read(root: &Section<'_>) -> Option<StoreSettings> {
+pub(super) fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<StoreSettings> {
     let store = root.field("store")?.section();
     let words = StoreKind::WORDS.map(|word| (word, word));
     let kind = store.required("kind", KINDS);
@@ -74,7 +86,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<StoreSettings> {
         .and_then(|field| field.duration(&TIMEOUT));
     let kind = match kind {
         Some("memory") => memory(&store),
-        Some("redis") => redis(&store),
+        Some("redis") => redis(&store, sources),
         Some(_) => dynamodb(&store),
         None => None,
     };
@@ -97,7 +109,13 @@ fn memory(store: &Section<'_>) -> Option<StoreKind> {
     Some(StoreKind::Memory { capacity })
 }
 
-fn redis(store: &Section<'_>) -> Option<StoreKind> {
+fn redis(store: &Section<'_>, sources: &Sources<'_>) -> Option<StoreKind> {
+    let (servers, login) = (servers(store), login::read(store, sources));
+    let servers = servers?;
+    Some(StoreKind::Redis(RedisSettings { servers, login }))
+}
+
+fn servers(store: &Section<'_>) -> Option<RedisServers> {
     let (url, nodes) = (store.field("url"), store.field("cluster"));
     // who puts a password into an address finds it in no message
     let node = |field: Field<'_>| {
@@ -106,17 +124,14 @@ fn redis(store: &Section<'_>) -> Option<StoreKind> {
             .parsed(NODE, |text| url_of(text, "redis").then(|| text.to_owned()))
     };
     match (url, nodes) {
-        (Some(url), None) => {
-            let url = node(url)?;
-            Some(StoreKind::Redis(RedisServers::One(url)))
-        }
+        (Some(url), None) => node(url).map(RedisServers::One),
         (None, Some(field)) => {
             let items = field.items(MOST_NODES, NODES)?;
             if items.is_empty() {
                 field.refuse(format!("is empty; accepted: {NODES}"));
             }
             let nodes: Option<Vec<_>> = items.into_iter().map(node).collect();
-            nodes.map(|nodes| StoreKind::Redis(RedisServers::Cluster(nodes)))
+            nodes.map(RedisServers::Cluster)
         }
         (Some(_), Some(_)) => {
             store.refuse(

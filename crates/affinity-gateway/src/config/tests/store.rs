@@ -1,9 +1,17 @@
 //! `[store]` and the scopes that need it.
 
+use std::path::Path;
 use std::time::Duration;
 
-use super::{MINIMAL, read, settings};
-use crate::config::{RedisServers, StoreKind, StoreSettings};
+use super::{MINIMAL, env, read, settings};
+use crate::config::{
+    ConfigError, KeySource, Login, RedisServers, RedisSettings, StoreKind, StoreSettings, parse,
+};
+
+fn redis(servers: RedisServers) -> StoreKind {
+    let login = None;
+    StoreKind::Redis(RedisSettings { servers, login })
+}
 
 fn with(store: &str) -> String {
     format!("{MINIMAL}[store]\n{store}\n")
@@ -41,11 +49,11 @@ fn every_kind_is_read_and_written_again() {
         ),
         (
             "kind = \"redis\"\nurl = \"redis://10.0.0.1:6379\"",
-            StoreKind::Redis(RedisServers::One(node(1))),
+            redis(RedisServers::One(node(1))),
         ),
         (
             "kind = \"redis\"\ncluster = [\"redis://10.0.0.1:6379\", \"redis://10.0.0.2:6379\"]",
-            StoreKind::Redis(cluster),
+            redis(cluster),
         ),
         ("kind = \"dynamodb\"\ntable = \"pins\"", dynamo(None)),
         (
@@ -115,6 +123,85 @@ fn a_password_in_an_address_is_in_no_message() {
     let shown = error.to_string();
     assert!(shown.contains("without a password"), "{shown}");
     assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+/// The login of a store in Redis with these lines, where `PASSWORD` holds `held`.
+fn login(lines: &str, held: &str) -> Result<Option<Login>, ConfigError> {
+    let text = with(&format!(
+        "kind = \"redis\"\nurl = \"redis://10.0.0.1:6379\"\n{lines}"
+    ));
+    let env = |name: &str| match name {
+        "PASSWORD" => Some(held.to_owned()),
+        name => env(name),
+    };
+    let settings = parse(&text, Path::new("/etc/gateway"), &env)?;
+    let again = parse(&settings.effective(), Path::new("/"), &env)?;
+    assert_eq!(again, settings, "{}", settings.effective());
+    assert!(!settings.effective().contains("hunter2"));
+    match settings.store.map(|store| store.kind) {
+        Some(StoreKind::Redis(redis)) => Ok(redis.login),
+        other => panic!("{other:?} is not in Redis"),
+    }
+}
+
+#[test]
+fn a_password_comes_from_elsewhere() {
+    assert_eq!(login("", "").unwrap(), None);
+    let alone = login("password = \"env:PASSWORD\"", "hunter2\r\n");
+    let alone = alone.unwrap().unwrap();
+    assert_eq!(alone.user, None);
+    assert_eq!(alone.password.expose(), b"hunter2");
+    assert_eq!(alone.source, KeySource::Env("PASSWORD".to_owned()));
+    assert!(!format!("{alone:?}").contains("hunter2"));
+    let named = login("user = \"shop\"\npassword = \"env:PASSWORD\"", "hunter2");
+    assert_eq!(named.unwrap().unwrap().user.as_deref(), Some("shop"));
+}
+
+#[test]
+fn a_login_that_cannot_be_used_is_refused_without_what_it_holds() {
+    let long = "hunter2".repeat(100);
+    for (lines, held, key, why) in [
+        ("user = \"shop\"", "", "store.password", "env:NAME"),
+        ("password = \"hunter2\"", "", "store.password", "no source"),
+        ("password = \"env:UNSET\"", "", "store.password", "not set"),
+        (
+            "password = \"file:absent\"",
+            "",
+            "store.password",
+            "no such file",
+        ),
+        (
+            "password = \"env:PASSWORD\"",
+            "\n",
+            "store.password",
+            "empty",
+        ),
+        (
+            "password = \"env:PASSWORD\"",
+            "hunter2\nhunter2",
+            "store.password",
+            "one line",
+        ),
+        (
+            "password = \"env:PASSWORD\"",
+            &long,
+            "store.password",
+            "too long",
+        ),
+        ("password = 7", "", "store.password", "env:NAME"),
+        (
+            "user = \"a b\"\npassword = \"env:PASSWORD\"",
+            "hunter2",
+            "store.user",
+            "without spaces",
+        ),
+    ] {
+        let error = login(lines, held).unwrap_err();
+        assert_eq!(error.key_path(), Some(key), "{lines}: {error}");
+        let shown = error.to_string();
+        assert!(shown.contains(why), "{why:?} is not in {shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
 }
 
 #[test]
