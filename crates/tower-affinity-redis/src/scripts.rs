@@ -65,15 +65,21 @@ fn invocation(command: &str, script: &str, keys: &[&str], args: &[&[u8]]) -> Cmd
 }
 
 const CLAIM: &str = concat!(
-    include_str!("scripts/common.lua"),
+    include_str!("scripts/look.lua"),
+    include_str!("scripts/current.lua"),
+    include_str!("scripts/standing.lua"),
+    include_str!("scripts/write.lua"),
     include_str!("scripts/claim.lua")
 );
 const REPLACE: &str = concat!(
-    include_str!("scripts/common.lua"),
+    include_str!("scripts/look.lua"),
+    include_str!("scripts/current.lua"),
+    include_str!("scripts/write.lua"),
     include_str!("scripts/replace.lua")
 );
 const REMOVE: &str = concat!(
-    include_str!("scripts/common.lua"),
+    include_str!("scripts/look.lua"),
+    include_str!("scripts/write.lua"),
     include_str!("scripts/remove.lua")
 );
 const COUNT: &str = include_str!("scripts/count.lua");

@@ -14,6 +14,7 @@ use tower_affinity_core::{
 use crate::counts::{Counts, is_fresh};
 use crate::failure::{Failure, failed};
 use crate::keys::{BUCKETS, Names};
+use crate::limits::Limits;
 use crate::link::Link;
 use crate::options::{InvalidRedis, RedisOptions, check_prefix, parse_server};
 use crate::row::{READ, unwrap, wrap};
@@ -132,9 +133,10 @@ impl Inner {
             lifetimes.max_age().as_millis().to_string(),
             lifetimes.idle().as_millis().to_string(),
         ];
+        let limits = Limits::new(terms);
         let mut refused = Vec::new();
         for _ in 0..TRIES {
-            let args: [&[u8]; 7] = [
+            let args: [&[u8]; 12] = [
                 bucket.sets.as_bytes(),
                 member.as_bytes(),
                 &refused,
@@ -142,6 +144,11 @@ impl Inner {
                 age.as_bytes(),
                 row.as_bytes(),
                 idle.as_bytes(),
+                limits.now.as_bytes(),
+                limits.oldest.as_bytes(),
+                limits.latest.as_bytes(),
+                limits.revision.as_bytes(),
+                limits.due.as_bytes(),
             ];
             let answer = program.run(&self.link, &keys, &args).await;
             let answer = answer.map_err(|error| failed(&error))?;

@@ -1,5 +1,5 @@
 -- ARGV: the session whose row goes
-local _, row = look()
+local row = parse(text)
 if row and row.session == ARGV[6] then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', base .. row.label, member)

@@ -1,8 +1,5 @@
--- What claim, replace and remove share. KEYS: the row, the labels of its bucket. ARGV: what the sets
--- of the bucket begin with, the row's member in them, a row that was read and does not count, the
--- time and the greatest age of a session in milliseconds. A set's name follows from a label; it has
--- the tag of the keys, so it lies in their slot.
-local base, member, refused = ARGV[1], ARGV[2], ARGV[3]
+-- How rows are taken apart and written.
+local base, member = ARGV[1], ARGV[2]
 local now, age = tonumber(ARGV[4]), tonumber(ARGV[5])
 local seconds = math.floor(now / 1000)
 
@@ -12,32 +9,15 @@ local function parse(text)
   local length = tonumber(string.sub(text, 114, 117))
   local row = {
     rank = string.sub(text, 2, 51),
-    revision = tonumber(string.sub(text, 2, 21)),
     issued = tonumber(string.sub(text, 32, 51)),
     started = tonumber(string.sub(text, 52, 71)),
     expires = tonumber(string.sub(text, 72, 91)),
     session = string.sub(text, 92, 113),
   }
-  if not (length and row.revision and row.issued and row.started and row.expires) then return nil end
+  if not (length and row.issued and row.started and row.expires) then return nil end
   row.label = string.sub(text, 118, 117 + length)
   row.json = string.sub(text, 118 + length)
   return row
-end
-
--- what lies there, cut to what can be a row
-local function look()
-  local text = redis.pcall('GETRANGE', KEYS[1], 0, 8191)
-  -- a value of another type
-  if type(text) ~= 'string' then return '?', nil end
-  return text, parse(text)
-end
-
--- whether a row counts: that of `is_current`, before its JSON is looked at
-local function stands(text, row)
-  return row ~= nil and text ~= refused
-    and now < row.expires * 1000 and now < row.started * 1000 + age
-    and row.issued * 1000 <= now + 300000 and row.started * 1000 <= now + 300000
-    and row.revision <= seconds + 4294967296
 end
 
 -- the same row with other times; nil if its JSON does not tell those of its head
@@ -64,7 +44,7 @@ end
 
 -- answers: that ours was stored, when it ends, and what lay there without counting
 local function stored(expires, before)
-  if before == refused then before = '' end
+  if before == ARGV[3] then before = '' end
   return {0, string.format('%.0f', expires), before}
 end
 
