@@ -37,8 +37,9 @@
 //! `GETRANGE`. `SET … NX GET` alone would do for a claim that finds a row, but not for one that makes
 //! one: that has to be counted in the same step, or a replica that dies in between leaves a session
 //! that nobody counts. The script answers for a row that stands and is not due before it does anything
-else: a server takes a third to a half as many of them in a second as of `SET … NX GET`. Only a row that cannot be read, although its head looks right, takes a second
-//! command. A server that has lost its scripts gets each of them once more.
+//! else: a server takes a third to a half as many of them in a second as of `SET … NX GET`. Only a row
+//! that cannot be read, although its head looks right, takes a second command. A server that has lost
+//! its scripts gets each of them once more.
 //!
 //! Whether a row has ended is decided by whoever reads it. The expiry that Redis knows is ten
 //! minutes later, counted from now on and not by the server's clock, and only frees its memory.
