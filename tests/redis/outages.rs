@@ -12,7 +12,7 @@ use tower_affinity::core::{
 use tower_affinity::redis::{RedisOptions, RedisStore};
 use tower_affinity_testing::{START, id};
 
-use crate::support::{RedisServer, store};
+use crate::support::{Cluster, RedisServer, store, with};
 
 fn terms() -> Terms {
     Terms {
@@ -67,7 +67,7 @@ async fn a_server_that_is_down_is_an_error_and_found_again() {
         return;
     };
     let store = impatient(&server, RedisOptions::new());
-    store.claim(claim(1)).await.unwrap();
+    back(&store, 1).await;
     server.stop();
     let error = store.claim(claim(1)).await.unwrap_err();
     let told = told(&error);
@@ -126,7 +126,7 @@ async fn a_silent_server_fails_in_time_and_is_left_for_a_new_connection() {
         return;
     };
     let store = impatient(&server, RedisOptions::new());
-    store.claim(claim(1)).await.unwrap();
+    back(&store, 1).await;
     server.pause();
     let begin = Instant::now();
     let error = store.claim(claim(1)).await.unwrap_err();
@@ -162,6 +162,39 @@ async fn a_server_that_takes_no_writes_fails_until_it_does() {
     assert_eq!(standing, Some(claim(1).pin));
     server.say(&["CONFIG", "SET", "maxmemory", "0"]).await;
     back(&store, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_down_takes_its_own_rows_with_it_only() {
+    let Some(mut cluster) = Cluster::start().await else {
+        return;
+    };
+    // as long as a node is missing, the others serve their own slots
+    for node in &cluster.nodes {
+        let words = ["CONFIG", "SET", "cluster-require-full-coverage", "no"];
+        assert_eq!(node.say(&words).await, "+OK\r\n");
+    }
+    let options = RedisOptions::new().cluster(true).response_timeout(BACK);
+    let service = "conform".parse().unwrap();
+    let store = RedisStore::new(cluster.urls(), "shop", service, options).unwrap();
+    back(&store, 0).await;
+    let mut of_first = Vec::new();
+    for bits in 0..64 {
+        store.claim(claim(bits)).await.unwrap();
+        let name = format!("{{shop:{bits:02}}}:{}", claim(bits).key);
+        let held = cluster.nodes[0].say(&["EXISTS", &name]).await;
+        // the others answer that it has moved
+        of_first.push(held == ":1\r\n");
+    }
+    assert!(of_first.contains(&true) && of_first.contains(&false));
+    cluster.nodes[0].stop();
+    for (bits, is_of_first) in (0..).zip(of_first) {
+        if is_of_first {
+            assert!(store.claim(claim(bits)).await.is_err(), "row {bits}");
+        } else {
+            back(&store, bits).await;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -201,7 +234,7 @@ async fn a_user_needs_no_more_rights_than_are_documented() {
     acl.extend("+sadd +srem +smembers +expire".split(' '));
     assert_eq!(server.say(&acl).await, "+OK\r\n");
     let options = RedisOptions::new().user("shop").password("any");
-    let store = impatient(&server, options);
+    let store = with(&server, "shop", options);
     let Claim {
         key, pin, terms, ..
     } = claim(1);

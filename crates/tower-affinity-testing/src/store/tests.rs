@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use tower_affinity_core::MemoryStore;
+
 use super::parts::codec;
 use super::{PlainStore, conform, conform_bounded, conform_rows};
 
@@ -37,4 +39,18 @@ async fn the_plain_store_uses_no_foreign_row() {
         async |place, planted| places.at(place).plant(planted.key, planted.row),
     )
     .await;
+}
+
+#[tokio::test]
+async fn the_store_in_memory_fulfils_the_contract() {
+    let places: Mutex<BTreeMap<String, Arc<MemoryStore>>> = Mutex::default();
+    conform(|place| {
+        let mut places = places.lock().unwrap();
+        let store = places.entry(place.to_owned());
+        store
+            .or_insert_with(|| Arc::new(MemoryStore::new(1 << 20)))
+            .clone()
+    })
+    .await;
+    conform_bounded(|capacity| Arc::new(MemoryStore::new(capacity))).await;
 }
