@@ -28,6 +28,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) struct Dialer {
     within: Duration,
+    stalled_after: Duration,
     counted: Timeouts,
     secure: Option<Arc<Secure>>,
 }
@@ -47,6 +48,7 @@ impl Dialer {
             .filter(|_| protocol != EndpointProtocol::H2c);
         Self {
             within: options.connect_timeout,
+            stalled_after: options.stalled_after,
             counted: options.timeouts.clone(),
             secure: tls.map(|tls| {
                 Arc::new(Secure {
@@ -74,6 +76,7 @@ impl Dialer {
     async fn open(&self, address: SocketAddr) -> io::Result<Stream> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
+        leave_stalled(&stream, self.stalled_after)?;
         let Some(secure) = &self.secure else {
             return Ok(Stream::new(Either::Left(stream)));
         };
@@ -89,6 +92,20 @@ impl Dialer {
         }
         Ok(Stream::new(Either::Right(Box::new(stream))))
     }
+}
+
+/// Has the kernel close the connection if the other side takes nothing for so long. Nobody else could
+/// tell: who waits to write is not the one that waits for the answer, and may be the last who knows of
+/// the connection.
+#[cfg(target_os = "linux")]
+fn leave_stalled(stream: &TcpStream, after: Duration) -> io::Result<()> {
+    let millis = u32::try_from(after.as_millis()).unwrap_or(u32::MAX);
+    Ok(rustix::net::sockopt::set_tcp_user_timeout(stream, millis)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave_stalled(_: &TcpStream, _: Duration) -> io::Result<()> {
+    Ok(())
 }
 
 /// What the pool of HTTP/1.1 connections asks: its keys are addresses.

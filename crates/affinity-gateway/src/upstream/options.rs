@@ -20,6 +20,7 @@ pub struct UpstreamOptions {
     pub(super) connect_timeout: Duration,
     pub(super) limits: ByPath,
     pub(super) timeouts: Timeouts,
+    pub(super) stalled_after: Duration,
     pub(super) pool_idle_timeout: Duration,
     pub(super) pool_max_idle: usize,
     pub(super) trusted_proxies: TrustedProxies,
@@ -36,6 +37,7 @@ impl UpstreamOptions {
             connect_timeout: Duration::from_secs(1),
             limits: ByPath::default(),
             timeouts: Timeouts::default(),
+            stalled_after: Duration::from_secs(120),
             // Common servers keep an idle connection for 5 s (Node) to 75 s (nginx). Whoever
             // closes first wins; a connection that they close under a request costs a failure.
             pool_idle_timeout: Duration::from_millis(4_500),
@@ -112,6 +114,14 @@ impl UpstreamOptions {
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
+        self
+    }
+
+    /// 2 min by default: for how long an endpoint may take nothing of what is sent to it, also on a
+    /// tunnel or after its answer; then the connection is closed. Linux only.
+    #[must_use]
+    pub fn stalled_after(mut self, timeout: Duration) -> Self {
+        self.stalled_after = timeout;
         self
     }
 

@@ -8,12 +8,15 @@
 )]
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 
 use super::peers::{client, get};
-use crate::wire::{Running, Wire, endpoint, within};
+use crate::serve::ServeOptions;
+use crate::upstream::UpstreamOptions;
+use crate::wire::{Running, Wire, endpoint, eventually as until, within};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -122,9 +125,8 @@ async fn a_flood_of_interim_answers_is_not_waited_out() {
         }
     })
     .await;
-    let options = crate::upstream::UpstreamOptions::new()
-        .response_timeout(std::time::Duration::from_millis(200));
-    let options = (options, crate::serve::ServeOptions::new());
+    let options = UpstreamOptions::new().response_timeout(Duration::from_millis(200));
+    let options = (options, ServeOptions::new());
     let gateway = Running::proxy_with(address, options.0, options.1).await;
     let mut client = Wire::connect(gateway.address).await;
     client.send(GET).await;
@@ -216,4 +218,62 @@ async fn an_expectation_ends_here_and_leaves_one_request() {
         assert!(!head.contains("expect"), "{head}");
         assert_eq!(head.matches("HTTP/1.1").count(), 1, "{head}");
     }
+}
+
+/// Its connection would otherwise wait to write for as long as the endpoint likes: the answer is over,
+/// and nobody waits for the upload any more.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_endpoint_that_answers_and_then_takes_nothing_is_left() {
+    const LENGTH: usize = 64 << 20;
+    let address = endpoint(move |mut wire| async move {
+        wire.head().await;
+        // it never reads the body, and answers once there is no way for more of it
+        let port = wire.address().port();
+        until("the upload to stall", || stalled(port)).await;
+        wire.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            .await;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let options = UpstreamOptions::new().stalled_after(Duration::from_millis(300));
+    let gateway = Running::proxy_with(address, options, ServeOptions::new()).await;
+    let mut client = Wire::connect(gateway.address).await;
+    client
+        .send(format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LENGTH}\r\n\r\n"
+        ))
+        .await;
+    let upload = async {
+        let piece = vec![b'x'; 1 << 20];
+        while client.try_send(&piece).await {}
+        std::future::pending::<()>().await;
+    };
+    let left = async {
+        until("the upload to stall", || stalled(address.port())).await;
+        until("the end of the connection", || !connected(address.port())).await;
+    };
+    tokio::select! {
+        () = left => {}
+        () = upload => unreachable!(),
+    }
+}
+
+/// The connections of this machine to that port, as the kernel lists them: what waits to be sent.
+fn to_port(port: u16) -> Vec<u32> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let remote = format!(":{port:04X}");
+    let fields = table.lines().map(|line| line.split_whitespace().collect());
+    fields
+        .filter(|fields: &Vec<&str>| fields[2].ends_with(&remote) && fields[3] == "01")
+        .map(|fields| u32::from_str_radix(&fields[4][..8], 16).unwrap())
+        .collect()
+}
+
+fn connected(port: u16) -> bool {
+    !to_port(port).is_empty()
+}
+
+fn stalled(port: u16) -> bool {
+    to_port(port).iter().any(|waiting| *waiting > 100_000)
 }
