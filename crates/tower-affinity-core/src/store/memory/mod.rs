@@ -42,17 +42,18 @@ mod tests;
 /// are exact without anything in the background. A clock that steps is followed: rows that have
 /// ended by a time that was swept do not come back, and later ones end by the clock as it is.
 ///
-/// All calls are answered at once. A row costs about 100 bytes; one that tells claims of another
-/// release, or a last move from a group that is not known any more, is kept whole and costs about
-/// 300. Times beyond the year 2106 are not swept by.
+/// All calls are answered at once. A row costs about 100 bytes beside its key; one that tells claims
+/// of another release, or a last move from a group that is not known any more, is kept whole as well
+/// and costs about 300. Memory once taken is kept for later rows. Seconds have 32 bits, which is enough
+/// until the year 2106.
 pub struct MemoryStore {
     shards: Box<[Mutex<Shard>]>,
     capacity: usize,
     shared: Arc<Shared>,
 }
 
-/// The rows of a shard that is neither idle nor a queue: its longest pause, when its index grows,
-/// is a fraction of a millisecond.
+/// The rows of a shard: so few that growing its index, its longest pause, takes a fraction of a
+/// millisecond, and so many that chance fills the first one not long before the others.
 const ROWS_PER_SHARD: usize = 1 << 14;
 
 /// The most shards; those of a store of 10 million rows.
