@@ -69,6 +69,9 @@ async fn who_carries_nothing_but_an_id_stays_on_its_commit() {
     let (group, decision, session) = stage.ask("ann", None).await;
     assert_eq!((&*group, &*decision), (OLD, "assigned; cause=keyed"));
     assert_eq!(stage.live(OLD).await, 1.0);
+    let samples = stage.replica.admin.samples().await;
+    let up = samples.sum("affinity_store_up", &[]);
+    assert_eq!(up, 1.0, "a store that never failed is shown");
     let weights = json!({ OLD: 0, NEW: 1 });
     stage.replica.admin.weights(&weights).await.accepted();
     for _ in 0..3 {

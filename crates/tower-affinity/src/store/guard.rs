@@ -73,8 +73,10 @@ impl GuardedStore {
         self
     }
 
-    /// What counts calls that failed; by default the global recorder of the `metrics` crate.
+    /// What counts calls that failed, and shows from now on whether the store is asked; by default
+    /// the global recorder of the `metrics` crate.
     pub fn recorder(mut self, recorder: Recorder) -> Self {
+        recorder.store_asked(self.is_asked());
         self.watch.recorder = recorder;
         self
     }
