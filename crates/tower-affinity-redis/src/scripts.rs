@@ -68,18 +68,24 @@ const CLAIM: &str = concat!(
     include_str!("scripts/look.lua"),
     include_str!("scripts/current.lua"),
     include_str!("scripts/standing.lua"),
+    include_str!("scripts/sets.lua"),
     include_str!("scripts/write.lua"),
     include_str!("scripts/claim.lua")
 );
 const REPLACE: &str = concat!(
     include_str!("scripts/look.lua"),
     include_str!("scripts/current.lua"),
+    include_str!("scripts/sets.lua"),
     include_str!("scripts/write.lua"),
     include_str!("scripts/replace.lua")
 );
 const REMOVE: &str = concat!(
     include_str!("scripts/look.lua"),
+    include_str!("scripts/sets.lua"),
     include_str!("scripts/write.lua"),
     include_str!("scripts/remove.lua")
 );
-const COUNT: &str = include_str!("scripts/count.lua");
+const COUNT: &str = concat!(
+    include_str!("scripts/sets.lua"),
+    include_str!("scripts/count.lua")
+);

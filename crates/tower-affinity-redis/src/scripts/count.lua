@@ -2,9 +2,9 @@
 -- seconds, and up to when those that have ended go. What goes is no longer counted anyway, so a
 -- bound of it harms nothing; and what nobody looks after any more ends by itself.
 local counted, longest = {}, 0
-for _, label in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+for _, label in ipairs(on_set('SMEMBERS', KEYS[1])) do
   local set = ARGV[1] .. label
-  local over = redis.call('ZRANGE', set, '-inf', ARGV[3], 'BYSCORE', 'LIMIT', 0, 1000)
+  local over = on_set('ZRANGE', set, '-inf', ARGV[3], 'BYSCORE', 'LIMIT', 0, 1000)
   if #over > 0 then redis.call('ZREM', set, unpack(over)) end
   local last = redis.call('ZRANGE', set, 0, 0, 'REV', 'WITHSCORES')
   if #last == 0 then

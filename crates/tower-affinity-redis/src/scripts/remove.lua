@@ -2,6 +2,6 @@
 local row = parse(text)
 if row and row.session == ARGV[6] then
   redis.call('DEL', KEYS[1])
-  redis.call('ZREM', base .. row.label, member)
+  on_set('ZREM', base .. row.label, member)
 end
 return 0

@@ -35,11 +35,11 @@ end
 -- writes a row and counts it in place of the old one; it is kept for a while after its end, since
 -- the clocks of replicas differ
 local function write(text, row, expires, old)
-  if old and old.label ~= row.label then redis.call('ZREM', base .. old.label, member) end
+  if old and old.label ~= row.label then on_set('ZREM', base .. old.label, member) end
   local kept = math.min(math.max(expires - seconds, 0), 315360000) + 600
   redis.call('SET', KEYS[1], text, 'EX', kept)
-  redis.call('ZADD', base .. row.label, expires, member)
-  redis.call('SADD', KEYS[2], row.label)
+  on_set('ZADD', base .. row.label, expires, member)
+  on_set('SADD', KEYS[2], row.label)
 end
 
 -- answers: that ours was stored, when it ends, and what lay there without counting
