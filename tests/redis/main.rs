@@ -10,6 +10,7 @@
 mod support;
 
 mod conformance;
+mod faults;
 mod measure;
 mod outages;
 mod rows;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -54,6 +54,18 @@ impl Ask {
     }
 }
 
+/// What a session shows of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shows {
+    /// The cookies that it was given.
+    Cookies,
+    /// Nothing but an id of its own, in that field.
+    Id(&'static str),
+    /// Nothing but an id that nobody has seen, with each request another one.
+    FreshId(&'static str),
+}
+
 /// The kept connections, by protocol.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
@@ -87,12 +99,19 @@ pub(super) struct Browser {
     number: usize,
     to: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
+    shows: Shows,
     jar: Mutex<Jar>,
     shared: Arc<Shared>,
 }
 
 impl Browser {
-    pub(super) fn new(number: usize, to: SocketAddr, kept: &Kept, shared: &Arc<Shared>) -> Self {
+    pub(super) fn new(
+        number: usize,
+        to: SocketAddr,
+        shows: Shows,
+        kept: &Kept,
+        shared: &Arc<Shared>,
+    ) -> Self {
         let client = if number.is_multiple_of(2) {
             &kept.http1
         } else {
@@ -102,6 +121,7 @@ impl Browser {
             number,
             to,
             client: client.clone(),
+            shows,
             jar: Mutex::new(Jar::new(Keeps::LastArrival)),
             shared: Arc::clone(shared),
         }
@@ -116,9 +136,8 @@ impl Browser {
             .parse()
             .expect("a path");
         request.headers_mut().insert("x-request-id", id.into());
-        if let Some(cookies) = self.jar.lock().unwrap().header() {
-            let cookies = cookies.parse().expect("cookies are text");
-            request.headers_mut().insert(COOKIE, cookies);
+        if let Some((name, value)) = self.shown(id) {
+            request.headers_mut().insert(name, value);
         }
         let sent = Instant::now();
         let outcome = timeout(PATIENCE, self.exchange(id, request, &ask.body)).await;
@@ -131,6 +150,19 @@ impl Browser {
             took: sent.elapsed(),
             outcome: outcome.unwrap_or(Outcome::Silence),
         });
+    }
+
+    /// The field that the gateway knows the session by.
+    fn shown(&self, id: u64) -> Option<(HeaderName, HeaderValue)> {
+        let (name, value) = match self.shows {
+            Shows::Cookies => (COOKIE, self.jar.lock().unwrap().header()?),
+            Shows::Id(name) => (
+                HeaderName::from_static(name),
+                format!("user-{}", self.number),
+            ),
+            Shows::FreshId(name) => (HeaderName::from_static(name), format!("newcomer-{id}")),
+        };
+        Some((name, value.parse().expect("a field is text")))
     }
 
     async fn exchange(&self, id: u64, request: Request<Full<Bytes>>, body: &[u8]) -> Outcome {

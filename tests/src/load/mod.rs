@@ -16,8 +16,8 @@ use http::StatusCode;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-pub use self::browser::Ask;
 use self::browser::Browser;
+pub use self::browser::{Ask, Shows};
 pub use self::shot::{Outcome, Shot, Shots};
 use crate::LOAD_BOUND;
 
@@ -61,10 +61,19 @@ impl Load {
     ///
     /// If one of them is not answered by 200.
     pub async fn begin(to: SocketAddr, sessions: usize) -> Self {
+        Self::begin_showing(Shows::Cookies, to, sessions).await
+    }
+
+    /// As [`Load::begin`], for sessions that show something else.
+    ///
+    /// # Panics
+    ///
+    /// If one of them is not answered by 200.
+    pub async fn begin_showing(shows: Shows, to: SocketAddr, sessions: usize) -> Self {
         let shared = Arc::new(Shared::default());
         let kept = browser::Kept::new();
         let sessions: Vec<_> = (0..sessions)
-            .map(|n| Browser::new(n, to, &kept, &shared))
+            .map(|n| Browser::new(n, to, shows, &kept, &shared))
             .collect();
         for session in &sessions {
             session.ask(&Ask::get("/begin")).await;

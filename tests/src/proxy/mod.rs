@@ -21,6 +21,7 @@ pub use self::fault::{End, Fault, How, Way};
 pub struct Proxy {
     address: SocketAddr,
     fault: watch::Sender<Fault>,
+    endpoint: watch::Sender<SocketAddr>,
     accepted: Arc<AtomicU64>,
     task: AbortHandle,
 }
@@ -36,12 +37,15 @@ impl Proxy {
         let listener = TcpListener::bind(at).await.expect("a free address");
         let address = listener.local_addr().expect("a listener has an address");
         let fault = watch::Sender::new(Fault::default());
+        let endpoint = watch::Sender::new(endpoint);
         let accepted = Arc::new(AtomicU64::new(0));
         let (faults, count) = (fault.subscribe(), Arc::clone(&accepted));
-        let task = tokio::spawn(accept(listener, endpoint, faults, count)).abort_handle();
+        let task = tokio::spawn(accept(listener, endpoint.subscribe(), faults, count));
+        let task = task.abort_handle();
         Self {
             address,
             fault,
+            endpoint,
             accepted,
             task,
         }
@@ -56,6 +60,12 @@ impl Proxy {
     /// What it does from now on, to open connections too.
     pub fn inject(&self, fault: Fault) {
         self.fault.send_replace(fault);
+    }
+
+    /// Passes on to another endpoint from now on, as a name or an address that is given to another
+    /// server does: open connections end.
+    pub fn turn_to(&self, endpoint: SocketAddr) {
+        self.endpoint.send_replace(endpoint);
     }
 
     /// How many connections it has accepted.
@@ -73,7 +83,7 @@ impl Drop for Proxy {
 
 async fn accept(
     listener: TcpListener,
-    endpoint: SocketAddr,
+    endpoint: watch::Receiver<SocketAddr>,
     fault: watch::Receiver<Fault>,
     accepted: Arc<AtomicU64>,
 ) {
@@ -82,19 +92,28 @@ async fn accept(
     loop {
         let (client, _) = listener.accept().await.expect("a proxy can accept");
         let number = accepted.fetch_add(1, Ordering::Relaxed);
-        let fault = fault.clone();
+        let (fault, mut endpoint) = (fault.clone(), endpoint.clone());
+        let to = *endpoint.borrow_and_update();
         connections.spawn(async move {
-            client
-                .set_nodelay(true)
-                .expect("a socket takes its options");
-            // where nobody listens the client sees its connection end
-            if let Ok(server) = TcpStream::connect(endpoint).await {
-                server
-                    .set_nodelay(true)
-                    .expect("a socket takes its options");
-                pump::both(client, server, number, fault).await;
+            tokio::select! {
+                () = connect(client, to, number, fault) => {}
+                // a proxy that is gone turns to nobody, and has ended this
+                Ok(()) = endpoint.changed() => {}
             }
         });
         while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn connect(client: TcpStream, to: SocketAddr, number: u64, fault: watch::Receiver<Fault>) {
+    client
+        .set_nodelay(true)
+        .expect("a socket takes its options");
+    // where nobody listens the client sees its connection end
+    if let Ok(server) = TcpStream::connect(to).await {
+        server
+            .set_nodelay(true)
+            .expect("a socket takes its options");
+        pump::both(client, server, number, fault).await;
     }
 }
