@@ -166,12 +166,26 @@ pub struct LastMove {
 pub struct UnknownClaims(pub(crate) Option<Box<serde_json::Map<String, serde_json::Value>>>);
 
 impl UnknownClaims {
+    /// Claims that something has kept which nobody signed, such as a store: those under names that
+    /// mean something to us, or bind a token to one moment or reader, are dropped, or the token that
+    /// carries them would say two things, and we would sign it.
+    pub(crate) fn unsigned(mut claims: serde_json::Map<String, serde_json::Value>) -> Self {
+        claims.retain(|name, _| !MEANT.contains(&name.as_str()));
+        Self((!claims.is_empty()).then(|| Box::new(claims)))
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|claims| claims.is_empty())
     }
 }
+
+/// The claims of a pin that mean something to this release.
+const MEANT: [&str; 18] = [
+    "aud", "sid", "grp", "sst", "iat", "exp", "rev", "arv", "mv", "mf", "mt", "mc", "ep", "fx",
+    "rl", "nbf", "crit", "jti",
+];
 
 impl fmt::Debug for UnknownClaims {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -253,10 +253,7 @@ fn pin(document: Document) -> Option<SessionPin> {
             .map(|endpoint| EndpointRef::Known(EndpointId::new(&endpoint))),
         placed: document.fx,
         released: document.rl,
-        unknown: match document.more {
-            more if more.is_empty() => UnknownClaims::default(),
-            more => UnknownClaims(Some(Box::new(more))),
-        },
+        unknown: UnknownClaims::unsigned(document.more),
     })
 }
 

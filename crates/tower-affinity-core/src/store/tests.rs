@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{MAX_ROW, RowCodec, RowFault, RowKey, Terms};
-use crate::fixtures::{at, endpoint, lifetimes, name, service, session};
+use crate::fixtures::{at, codec as codec_of, endpoint, lifetimes, name, service, session};
 use crate::{DrawKey, EndpointRef, GroupId, MoveCause, Revision, SessionPin, Timestamp};
 
 const SESSION: u128 = 7;
@@ -70,6 +70,33 @@ fn fields_of_a_later_release_are_no_fault() {
     let row = codec().encode(key(), &pin());
     let later = row.replacen('{', "{\"later\":{\"a\":[1]},", 1);
     assert_eq!(decode(&later), Ok(pin()));
+}
+
+/// Who can write to the store must not have us sign what he likes.
+#[test]
+fn claims_of_ours_among_those_of_a_row_are_not_signed() {
+    use serde_json::json;
+    let signer = codec_of("checkout", &[("k1", 1)]);
+    let row = row_with_more(json!({
+        "aud": "billing", "sid": "x", "grp": "x", "sst": 0, "iat": 0, "exp": 9_999_999_999_u64,
+        "rev": 1, "arv": 1, "mv": 9, "mf": "x", "mt": 1, "mc": "x", "ep": "x", "fx": 1, "rl": 1,
+        "nbf": 9_999_999_999_u64, "crit": ["x"], "jti": "x", "later": true,
+    }));
+    let read = decode(&row).unwrap();
+    let sealed = signer.seal(&read);
+    let opened = signer.open(sealed.token.as_bytes(), at(61), lifetimes());
+    let opened = opened.expect("a pin that we signed is one of ours").pin;
+    assert_eq!(opened.session, session(SESSION));
+    assert_eq!((opened.expires, opened.moves), (pin().expires, 0));
+    assert_eq!(opened.unknown, read.unknown, "the claim of a later release");
+    assert!(!opened.unknown.is_empty());
+}
+
+fn row_with_more(more: serde_json::Value) -> String {
+    let row = codec().encode(key(), &pin());
+    let mut row: serde_json::Value = serde_json::from_str(&row).unwrap();
+    row["more"] = more;
+    row.to_string()
 }
 
 #[test]
