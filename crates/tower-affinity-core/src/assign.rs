@@ -41,7 +41,18 @@ impl DrawSalt {
     /// The draw's key for what a scope names, for example a user's id.
     #[must_use]
     pub fn key(&self, named: &[u8]) -> DrawKey {
+        self.key_of("", named)
+    }
+
+    /// As [`DrawSalt::key`], of what came from `source`, which holds no zero byte: what a client puts
+    /// into one place is never the key of what somebody else has put into another.
+    #[must_use]
+    pub fn key_of(&self, source: &str, named: &[u8]) -> DrawKey {
         let mut hasher = self.keys;
+        if !source.is_empty() {
+            hasher.write(source.as_bytes());
+            hasher.write(&[0]);
+        }
         hasher.write(named);
         DrawKey(hasher.finish128().as_u128())
     }

@@ -1,12 +1,13 @@
 //! One request's question to the rule, which can be asked again: of a newer state, or after the store
 //! has told of another pin.
 
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tower_affinity_core::{
-    Absence, Decision, Inputs, LiveCounts, Newer, Outcome, Policy, Presented as Shows, Revision,
-    SessionPin, Shown, StoreCall, StoreError, decide,
+    Absence, Cause, Decision, Inputs, Kind, LiveCounts, Newer, Outcome, Policy, Presented as Shows,
+    Revision, SessionPin, Shown, StoreCall, StoreError, decide,
 };
 
 use super::settle::Settle;
@@ -29,6 +30,8 @@ pub(super) struct Question {
     settle: Settle,
     /// Whether the pin is the store's: the client has none, or an older one.
     by_store: bool,
+    /// The client's own pin, where the store has told of a greater one.
+    own: Option<Box<SessionPin>>,
     /// What the store was told of last, while it has not answered.
     decision: Option<Decision>,
     live: LiveCounts,
@@ -105,6 +108,7 @@ impl Question {
             policy,
             settle,
             by_store: false,
+            own: None,
             decision: None,
             live: LiveCounts::Unknown,
             rounds: 0,
@@ -126,6 +130,13 @@ impl Question {
 
     fn ask_with(mut self, state: &State, newer: Newer) -> Asking {
         match self.decide(state, newer) {
+            Ok(decision) if let Some(own) = self.without_row(&decision) => {
+                self.shows.shown = Shown::Pin(own);
+                self.by_store = false;
+                // it has been heard, and would say the same
+                self.rounds = MOST_ROUNDS;
+                self.ask_with(state, Newer::Unasked)
+            }
             Ok(decision) => {
                 let word = self.word(state, &decision);
                 self.tell(state, decision, word)
@@ -171,6 +182,13 @@ impl Question {
         // the client has to hear of a pin that only the store has told of
         decision.issue |= self.by_store && decision.carries_pin();
         Ok(decision)
+    }
+
+    /// The client's own pin, if only the row stands against serving it: nobody signed that, and nobody
+    /// here can tell whether the state that it speaks of exists.
+    fn without_row(&mut self, decision: &Decision) -> Option<Box<SessionPin>> {
+        let is_behind = (decision.kind, decision.cause) == (Kind::Refused, Cause::Behind);
+        self.own.take_if(|_| is_behind)
     }
 
     fn counts(&self, state: &State) -> LiveCounts {
@@ -230,7 +248,10 @@ impl Question {
                 self.tell(state, decision, word)
             }
             Heard::Shown(pin) => {
-                self.shows.shown = Shown::Pin(pin);
+                let before = mem::replace(&mut self.shows.shown, Shown::Pin(pin));
+                if let (Shown::Pin(own), false) = (before, self.by_store) {
+                    self.own = Some(own);
+                }
                 self.by_store = true;
                 self.ask_with(state, Newer::Unasked)
             }

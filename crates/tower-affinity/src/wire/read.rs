@@ -15,6 +15,8 @@ use super::shared::Wire;
 use crate::carrier::{Carrier, SameSite, cookie, header, query};
 use crate::{ClientAddr, PeerAddr};
 
+/// Where an address is from; like the space in that of a cookie, no name of a header has it.
+const ADDRESS: &str = "client address";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -176,26 +178,26 @@ impl Wire {
             AssignBy::Session | AssignBy::LeastLoaded => None,
             AssignBy::Header(name) => {
                 let value = headers.get(name).filter(|value| !value.is_empty())?;
-                Some(self.salt.key(value.as_bytes()))
+                Some(self.salt.key_of(name.as_str(), value.as_bytes()))
             }
             AssignBy::Cookie(name) => {
                 let names = std::slice::from_ref(name);
                 let value = cookie::candidates(headers, names)
                     .flatten()
                     .find(|v| !v.is_empty());
-                value.map(|value| self.salt.key(value))
+                value.map(|value| self.salt.key_of(&format!("cookie {name}"), value))
             }
             AssignBy::Address => {
                 let extensions = request.extensions();
                 let client = extensions.get::<ClientAddr>().map(|client| client.0);
                 let client = client.or_else(|| extensions.get::<PeerAddr>().map(|p| p.0.ip()))?;
                 Some(match client.to_canonical() {
-                    IpAddr::V4(address) => self.salt.key(&address.octets()),
+                    IpAddr::V4(address) => self.salt.key_of(ADDRESS, &address.octets()),
                     IpAddr::V6(address) => {
                         let octets = address.octets();
                         // a home or a phone has all addresses below its first 56 bits
-                        self.salt
-                            .key(octets.first_chunk::<7>().map_or(&[], |bits| bits))
+                        let bits = octets.first_chunk::<7>().map_or(&[][..], |bits| bits);
+                        self.salt.key_of(ADDRESS, bits)
                     }
                 })
             }

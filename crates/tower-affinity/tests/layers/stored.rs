@@ -1,17 +1,19 @@
 //! A store of assignments behind the layer: what it is told, and what its answer changes.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use tower_affinity::core::{
     AbortPolicy, AbortRequest, Claim, Clock, DrawSalt, GroupId, GroupRef, LiveCounts, MoveCause,
-    PinStore, RowCodec, RowFault, RowKey, SessionId, SessionPin, StoreCall, StoreError, Terms,
-    Timestamp,
+    PinStore, Revision, RowCodec, RowFault, RowKey, SessionId, SessionPin, StoreCall, StoreError,
+    Terms, Timestamp,
 };
 use tower_affinity::wire::{AssignBy, PathPattern, Scope};
-use tower_affinity_testing::name;
+use tower_affinity::{ClientAddr, Reaching, RolloutSource, Rollouts};
 use tower_affinity_testing::store::PlainStore;
+use tower_affinity_testing::{HandClock, START, name, rollout};
 
-use crate::support::{COOKIE_NAME, Seen, Site, TI, ask};
+use crate::support::{COOKIE_NAME, K1, Seen, Site, TI, ask};
 use crate::weights::weigh;
 
 /// How a store is today.
@@ -118,7 +120,8 @@ fn key_of(pin: &SessionPin) -> RowKey {
 }
 
 fn key_of_user(user: &str) -> RowKey {
-    RowKey::Named(DrawSalt::new(&"checkout".parse().unwrap()).key(user.as_bytes()))
+    let salt = DrawSalt::new(&"checkout".parse().unwrap());
+    RowKey::Named(salt.key_of("x-user", user.as_bytes()))
 }
 
 fn row(site: &Site, store: &Watched, key: RowKey) -> Option<SessionPin> {
@@ -298,6 +301,69 @@ fn a_row_of_somebody_else_with_the_same_key_never_overrules_a_pin() {
     let seen = user(&site, "ann");
     assert_eq!(seen.said(), "pinned/ok@B", "the first claim wins");
     assert_eq!(seen.affinity().session(), Some(theirs.session));
+}
+
+/// What a client chooses is never the key of what somebody else has set, such as a proxy in front.
+#[test]
+fn a_key_from_one_place_never_finds_the_row_of_another() {
+    let scope = |path: &str, assign| Scope::new(path.parse().unwrap()).assign(assign);
+    let (header, other) = ("x-user".parse().unwrap(), "x-device".parse().unwrap());
+    let site = Site::with(|builder| {
+        builder
+            .store(Watched::new())
+            .scope(scope("/header/*", AssignBy::Header(header)))
+            .scope(scope("/other/*", AssignBy::Header(other)))
+            .scope(scope("/cookie/*", AssignBy::Cookie("uid".into())))
+            .scope(scope("/address/*", AssignBy::Address))
+    });
+    // an address whose octets are text as well
+    let client = "97.98.99.100".parse().unwrap();
+    let session = |path, header| {
+        let mut request = ask("GET", path, &[header]);
+        request.extensions_mut().insert(ClientAddr(client));
+        site.send(request).affinity().session().unwrap()
+    };
+    let sessions = || {
+        [
+            session("/header/", ("x-user", "abcd")),
+            session("/other/", ("x-device", "abcd")),
+            session("/cookie/", ("cookie", "uid=abcd")),
+            session("/address/", ("x-user", "abcd")),
+        ]
+    };
+    let first = sessions();
+    assert_eq!(sessions(), first, "the store has their rows");
+    let apart: HashSet<_> = first.into_iter().collect();
+    assert_eq!(apart.len(), first.len(), "one has the session of another");
+}
+
+/// Rules §3 and §9: a store that lies costs nobody who holds a pin an answer.
+#[test]
+fn a_row_of_a_state_that_nobody_knows_refuses_no_pin() {
+    struct Silent;
+
+    impl RolloutSource for Silent {
+        fn hint(&self, _: Revision) {}
+
+        fn reach(&self, _: Revision) -> Reaching {
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    let store = Watched::new();
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let rollouts = Rollouts::with_source(rollout(10, &[("A", 90), ("B", 10)]), Silent);
+    let site = Site::of(clock, rollouts, K1, |builder| builder.store(store.clone()));
+    let own = site.pin("B");
+    let mut made_up = moved(&site, &own, "nowhere");
+    made_up.revision = Revision(1 << 32);
+    plant(&site, &store, key_of(&own), &made_up);
+    for mood in [Mood::Ready, Mood::Later] {
+        store.is(mood);
+        let seen = site.get_with(&site.seal(&own));
+        assert_eq!((seen.status(), &*seen.said()), (200, "pinned/ok@B"));
+        assert_eq!(seen.affinity().session(), Some(own.session));
+    }
 }
 
 /// F35 within the layer: rules §3, "fail open".
