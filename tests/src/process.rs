@@ -249,6 +249,21 @@ impl Process {
         files.expect("its files can be seen").count()
     }
 
+    /// Lets it have so many files open from now on; what is open beyond that stays so.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    pub async fn limit_files(&self, files: usize) {
+        let pid = self.child.id().expect("it still runs").to_string();
+        let limit = format!("--nofile={files}:");
+        let status = Command::new("prlimit")
+            .args(["--pid", &pid, &limit])
+            .status();
+        let status = status.await.expect("a limit can be set");
+        assert!(status.success(), "no process {pid}");
+    }
+
     fn proc(&self, name: &str) -> String {
         let pid = self.child.id().expect("it still runs");
         std::fs::read_to_string(format!("/proc/{pid}/{name}")).expect("it can be looked at")

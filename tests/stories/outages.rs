@@ -1,13 +1,17 @@
 //! Endpoints that die: sessions wait for their group, and leave it only when it is lost.
 
+use std::time::Duration;
+
 use affinity_tests::client::Client;
 use affinity_tests::config::{COOKIE, Config};
 use affinity_tests::fleet::Fleet;
 use affinity_tests::history::History;
+use affinity_tests::process::Process;
 use affinity_tests::replica::Replica;
 use affinity_tests::{Scratch, until};
 use http::StatusCode;
 use serde_json::json;
+use tokio::time::sleep;
 
 const OLD: &str = "9f1c2ab";
 const NEW: &str = "c3d4e5f";
@@ -118,4 +122,25 @@ async fn a_dead_group_keeps_its_sessions_until_it_is_lost() {
         "an outage is no abort"
     );
     history.balances(fleet.ledger());
+}
+
+/// Who fills our table of descriptors must not have every endpoint taken out by it.
+#[tokio::test]
+async fn checks_that_we_cannot_make_take_no_endpoint_out() {
+    let fleet = Fleet::start(&[OLD, NEW], 2).await;
+    let dir = Scratch::new();
+    let mut config = Config::new(&fleet, &[(OLD, 1), (NEW, 1)]);
+    config.sections = HEALTH.to_owned();
+    let process = Process::start(&config.write(&dir, "gateway.toml")).await;
+    process.limit_files(3).await;
+    sleep(Duration::from_secs(1)).await;
+    process.limit_files(1024).await;
+    let samples = process.admin().samples().await;
+    let checks = |result| samples.sum("affinity_health_checks_total", &[("result", result)]);
+    assert!(checks("unasked") >= 4.0, "it had descriptors");
+    assert_eq!(checks("error"), 0.0, "endpoints are blamed");
+    assert_eq!(
+        samples.sum("affinity_endpoint_state", &[("state", "ready")]),
+        4.0
+    );
 }

@@ -25,6 +25,8 @@ pub(crate) enum Answer {
     Timeout,
     /// No connection, or one that broke.
     Error,
+    /// Nothing of the endpoint: this gateway had no descriptor or memory left to ask it.
+    Unasked,
 }
 
 impl Answer {
@@ -35,6 +37,16 @@ impl Answer {
             Self::Status => "status",
             Self::Timeout => "timeout",
             Self::Error => "error",
+            Self::Unasked => "unasked",
+        }
+    }
+
+    /// Whether the endpoint is healthy, as far as that was found.
+    pub(super) const fn healthy(self) -> Option<bool> {
+        match self {
+            Self::Healthy => Some(true),
+            Self::Status | Self::Timeout | Self::Error => Some(false),
+            Self::Unasked => None,
         }
     }
 }
@@ -71,6 +83,7 @@ impl Asker {
         match timeout(self.limit, leaf.oneshot(request)).await {
             Ok(Ok(answer)) if answer.status().is_success() => Answer::Healthy,
             Ok(Ok(_)) => Answer::Status,
+            Ok(Err(error)) if error.ran_short() => Answer::Unasked,
             Ok(Err(_)) => Answer::Error,
             Err(_) => Answer::Timeout,
         }

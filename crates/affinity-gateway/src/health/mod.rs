@@ -57,7 +57,7 @@ impl Checks {
                     async move {
                         let answer = asker.ask(&group, address).await;
                         count(&group, answer);
-                        answer == Answer::Healthy
+                        answer.healthy()
                     }
                 };
                 let checks = follow(groups.clone(), health.clone(), ask);

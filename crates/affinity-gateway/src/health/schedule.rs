@@ -22,11 +22,12 @@ const AT_ONCE: usize = 256;
 /// How late it is noticed that an endpoint has come or gone.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Asks every endpoint of `groups`, for ever: `ask` says whether it is healthy.
+/// Asks every endpoint of `groups`, for ever: `ask` says whether it is healthy, or `None` where it
+/// could not be asked, which says nothing.
 pub(super) async fn follow<A, F>(groups: Groups, health: Health, ask: A)
 where
     A: Fn(GroupName, SocketAddr) -> F + Clone + Send + 'static,
-    F: Future<Output = bool> + Send + 'static,
+    F: Future<Output = Option<bool>> + Send + 'static,
 {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let mut looks = interval(LOOK);
@@ -86,7 +87,7 @@ impl One {
     async fn repeat<A, F>(self, ask: A)
     where
         A: Fn(GroupName, SocketAddr) -> F + Send,
-        F: Future<Output = bool> + Send + 'static,
+        F: Future<Output = Option<bool>> + Send + 'static,
     {
         let mut run = Run::default();
         loop {
@@ -94,8 +95,10 @@ impl One {
             let place = self.places.acquire().await;
             let healthy = ask(self.group.clone(), self.endpoint.address()).await;
             drop(place);
-            run = run.then(healthy);
-            self.settle(run);
+            if let Some(healthy) = healthy {
+                run = run.then(healthy);
+                self.settle(run);
+            }
             sleep(around(self.health.interval, self.health.jitter_percent)).await;
         }
     }

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ struct Stage {
     group: GroupName,
     asked: Arc<Mutex<BTreeMap<SocketAddr, Vec<Instant>>>>,
     sick: Arc<Mutex<HashSet<SocketAddr>>>,
+    /// Whether there is no descriptor left to ask with.
+    short: Arc<AtomicBool>,
 }
 
 impl Stage {
@@ -48,6 +51,7 @@ impl Stage {
             group: "aaa".parse().unwrap(),
             asked: Arc::default(),
             sick: Arc::default(),
+            short: Arc::default(),
         };
         stage.groups.expect_checks(true);
         stage.list(ports);
@@ -66,7 +70,8 @@ impl Stage {
             async move {
                 let mut asked = stage.asked.lock().unwrap();
                 asked.entry(address).or_default().push(Instant::now());
-                !stage.sick.lock().unwrap().contains(&address)
+                let short = stage.short.load(Ordering::Relaxed);
+                (!short).then(|| !stage.sick.lock().unwrap().contains(&address))
             }
         };
         AbortOnDropHandle::new(tokio::spawn(follow(self.groups.clone(), health, ask)))
@@ -174,4 +179,28 @@ async fn new_settings_do_not_forget_what_was_known() {
         EndpointState::Ready,
         "one failure took it out"
     );
+}
+
+/// Who fills our table of descriptors must not have every endpoint taken out by it.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_could_not_be_asked_stays_what_it_was() {
+    let stage = Stage::of(&[7001, 7002]);
+    stage.sick.lock().unwrap().insert(at(7002));
+    let _checks = stage.begin(health(0));
+    sleep(INTERVAL / 2).await;
+    stage.short.store(true, Ordering::Relaxed);
+    sleep(INTERVAL * 10).await;
+    assert!(stage.asked(7001).len() > 10, "it is asked no more");
+    assert_eq!(stage.state(7001), EndpointState::Ready);
+    assert_eq!(stage.state(7002), EndpointState::Unhealthy);
+    stage.list(&[7001, 7002, 7003]);
+    sleep(INTERVAL).await;
+    assert_eq!(
+        stage.state(7003),
+        EndpointState::Starting,
+        "nothing is known"
+    );
+    stage.short.store(false, Ordering::Relaxed);
+    sleep(INTERVAL * 2).await;
+    assert_eq!(stage.state(7003), EndpointState::Ready);
 }

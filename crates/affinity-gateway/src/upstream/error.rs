@@ -14,11 +14,18 @@ use crate::causes::with_causes;
 /// to the client is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the exchange with the endpoint failed")]
-pub struct UpstreamError(#[source] UpstreamFault);
+pub struct UpstreamError {
+    #[source]
+    fault: UpstreamFault,
+    short: bool,
+}
 
 impl UpstreamError {
     pub(super) fn new(fault: UpstreamFault) -> Self {
-        Self(fault)
+        Self {
+            fault,
+            short: false,
+        }
     }
 
     pub(super) fn caused(
@@ -27,20 +34,29 @@ impl UpstreamError {
     ) -> Self {
         let cause: Box<dyn Error + Send + Sync> = cause.into();
         tracing::debug!(?fault, cause = %with_causes(&*cause), "endpoint failed");
-        Self(fault)
+        Self {
+            fault,
+            short: is_short(&*cause),
+        }
     }
 
     /// What went wrong.
     #[must_use]
     pub fn fault(&self) -> UpstreamFault {
-        self.0
+        self.fault
     }
 
     /// Whether it is certain that the endpoint saw nothing of the request, so that sending it
     /// again is harmless for every method.
     #[must_use]
     pub fn unsent(&self) -> bool {
-        matches!(self.0, UpstreamFault::Connect | UpstreamFault::Unsent)
+        matches!(self.fault, UpstreamFault::Connect | UpstreamFault::Unsent)
+    }
+
+    /// Whether it was we who ran short of what a connection takes, so that it says nothing of the
+    /// endpoint.
+    pub(crate) fn ran_short(&self) -> bool {
+        self.short
     }
 }
 
@@ -66,15 +82,24 @@ impl From<hyper::Error> for UpstreamError {
 
 /// What it says that no connection was opened: nothing of the endpoint, if it was we who ran short.
 pub(super) fn unopened(error: &(dyn Error + 'static)) -> UpstreamFault {
+    if is_short(error) {
+        UpstreamFault::Unsent
+    } else {
+        UpstreamFault::Connect
+    }
+}
+
+/// Whether this process, or its machine, has no descriptor or memory left for a connection.
+fn is_short(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
         let errno = error.downcast_ref().and_then(Errno::from_io_error);
         if let Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) = errno {
-            return UpstreamFault::Unsent;
+            return true;
         }
         next = error.source();
     }
-    UpstreamFault::Connect
+    false
 }
 
 fn fault_of(error: &hyper::Error) -> UpstreamFault {

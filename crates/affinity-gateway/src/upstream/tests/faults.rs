@@ -100,6 +100,8 @@ fn what_we_run_short_of_is_no_fault_of_the_endpoint() {
     ] {
         let error = std::io::Error::from(errno);
         assert_eq!(unopened(&error), fault, "{errno}");
+        let ran_short = UpstreamError::caused(fault, error).ran_short();
+        assert_eq!(ran_short, fault == UpstreamFault::Unsent, "{errno}");
     }
 }
 
