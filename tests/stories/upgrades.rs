@@ -208,6 +208,66 @@ async fn f30_a_process_that_cannot_start_leaves_the_old_one_as_it_was() {
     assert!(log.contains("no upgrade: this process goes on"), "{log}");
 }
 
+/// A leak of descriptors is when a new binary is needed most.
+#[tokio::test]
+async fn an_upgrade_is_possible_after_a_lack_of_descriptors() {
+    let fleet = Fleet::start(&[OLD], 1).await;
+    let dir = Scratch::new();
+    let file = Config::new(&fleet, &[(OLD, 1)]).write(&dir, "gateway.toml");
+    let process = Process::start(&file).await;
+    process.limit_files(3).await;
+    let knocks = Talk::open(&dir).await;
+    until("the lack to be told", async || {
+        let log = process.log();
+        log.contains("from this one, trying again").then_some(())
+    })
+    .await;
+    process.limit_files(1024).await;
+    drop(knocks);
+    let next = upgraded(&file).await;
+    let (code, log) = process.end().await;
+    assert_eq!(code, 0, "{log}");
+    let history = History::default();
+    let answer = Client::new(0, &history).get(next.address(), "/").await;
+    assert_eq!(answer.group(), Some(OLD));
+}
+
+/// Others of the same user that connect, and then: say nothing, half a word, too much, two words at
+/// once, or bytes that are no text.
+#[tokio::test]
+async fn who_only_holds_the_door_keeps_nobody_out() {
+    let fleet = Fleet::start(&[OLD], 1).await;
+    let dir = Scratch::new();
+    let file = Config::new(&fleet, &[(OLD, 1)]).write(&dir, "gateway.toml");
+    let process = Process::start(&file).await;
+    let long = "x".repeat(1 << 20);
+    let hello = "commit-affinity-upgrade 1\nseal\nready\n";
+    let mut held = Vec::new();
+    for word in [
+        &b""[..],
+        b"commit-aff",
+        long.as_bytes(),
+        hello.as_bytes(),
+        b"\xff\n",
+    ] {
+        let mut talk = Talk::open(&dir).await.0.into_inner();
+        // too much does not fit into the socket while nobody reads it
+        let said = timeout(Duration::from_millis(100), talk.write_all(word)).await;
+        assert_eq!(said.is_err(), word.len() == long.len());
+        held.push(talk);
+    }
+    let begun = Instant::now();
+    let next = upgraded(&file).await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(20), "kept out for {took:?}");
+    let (code, log) = process.end().await;
+    assert_eq!(code, 0, "{log}");
+    let told = log.matches("no upgrade: this process goes on").count();
+    assert_eq!(told, held.len(), "{log}");
+    next.terminate().await;
+    assert_eq!(next.end().await.0, 0);
+}
+
 #[tokio::test]
 async fn changes_are_refused_only_while_the_state_goes_over() {
     let fleet = Fleet::start(&[OLD, NEW], 1).await;

@@ -19,6 +19,9 @@ pub enum UpgradeError {
     /// It took longer than either side waits.
     #[error("the upgrade took longer than 30 s")]
     Late,
+    /// The other side connected and did not say who it is.
+    #[error("the other process did not say who it is within 3 s")]
+    Silent,
     /// The other side belongs to another user.
     #[error("the other process runs as user {0}")]
     User(u32),

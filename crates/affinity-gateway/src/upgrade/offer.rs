@@ -5,10 +5,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
+use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::Channel;
@@ -45,16 +46,15 @@ impl Offer {
     ) {
         let path = super::path(state);
         let standing = async {
-            let mut door = Door::open(&path)?;
+            let mut door = None;
             loop {
-                let (stream, _) = door.listener.accept().await?;
-                let channel = Channel::new(stream);
+                let channel = knock(&path, &mut door).await;
                 let mut sealed = Sealed::new(&self.control);
-                match self.talk(&channel, door, &mut sealed).await {
+                match self.talk(&channel, &mut door, &mut sealed).await {
                     Ok(()) => {
                         sealed.keep();
                         ended(Offered::Done);
-                        return Ok(());
+                        return;
                     }
                     Err(error) => {
                         let why = with_causes(&error);
@@ -63,29 +63,24 @@ impl Offer {
                     }
                 }
                 sealed.open().await;
-                door = Door::open(&path)?;
             }
         };
-        let stood: io::Result<()> = tokio::select! {
-            stood = standing => stood,
-            () = shutdown.cancelled() => return,
-        };
-        if let Err(error) = stood {
-            let path = path.display();
-            tracing::warn!(%error, %path, "no other process can take over from this one");
+        tokio::select! {
+            () = standing => {}
+            () = shutdown.cancelled() => {}
         }
     }
 
     async fn talk(
         &self,
         channel: &Channel,
-        door: Door,
+        door: &mut Option<Door>,
         sealed: &mut Sealed<'_>,
     ) -> Result<(), UpgradeError> {
         let ready = timeout(PATIENCE, self.prepare(channel, sealed));
         ready.await.unwrap_or(Err(UpgradeError::Late))?;
         // the new process opens its own at the same place
-        drop(door);
+        *door = None;
         channel.say(YOURS).await?;
         // it owns the state from here on, so only its end gives it back
         channel.expect(SERVING).await
@@ -97,7 +92,9 @@ impl Offer {
         sealed: &mut Sealed<'_>,
     ) -> Result<(), UpgradeError> {
         channel.admit(rustix::process::geteuid().as_raw())?;
-        channel.expect(HELLO).await?;
+        // who connects and says nothing must not keep out who waits behind it
+        let greeted = timeout(GREETING, channel.expect(HELLO)).await;
+        greeted.unwrap_or(Err(UpgradeError::Silent))?;
         self.hand_sockets(channel).await?;
         channel.expect(SEAL).await?;
         sealed.seal().await?;
@@ -118,6 +115,40 @@ impl Offer {
         Ok(channel.hand(&word, &sockets).await?)
     }
 }
+
+/// Waits until another process knocks at `door`, which is opened at `path` unless it is open.
+///
+/// What keeps this one from hearing it, such as a lack of descriptors, is told once and waited out:
+/// the binary that ends a leak must not need a restart.
+async fn knock(path: &Path, door: &mut Option<Door>) -> Channel {
+    let mut told = false;
+    loop {
+        let error = match knocked(path, door).await {
+            Ok(channel) => return channel,
+            Err(error) => error,
+        };
+        if !std::mem::replace(&mut told, true) {
+            let path = path.display();
+            tracing::warn!(%error, %path, "no other process can take over from this one, trying again");
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+async fn knocked(path: &Path, door: &mut Option<Door>) -> io::Result<Channel> {
+    let door = match door {
+        Some(door) => door,
+        None => door.insert(Door::open(path)?),
+    };
+    let (stream, _) = door.listener.accept().await?;
+    Ok(Channel::new(stream))
+}
+
+/// How long to wait after an error: no load, and short for who upgrades.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long who has connected may take until it says who it is.
+const GREETING: Duration = Duration::from_secs(3);
 
 /// The control plane while another process reads its state. Dropped, it takes changes again.
 struct Sealed<'a> {
