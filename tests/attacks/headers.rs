@@ -12,7 +12,7 @@ async fn sec_29_what_a_client_says_under_our_names_reaches_nobody() {
          Affinity_Group: {B}\r\naffinity_session: spoofed\r\naffinity-session: end\r\n\
          affinity-decision: pinned; cause=spoofed\r\naffinity-moved-from: spoofed\r\n\
          affinity-misdirected: 1\r\naffinity-outcome: spoofed\r\naffinity-anything: spoofed\r\n\
-         affinity-: spoofed\r\naffinity__x: spoofed\r\naffinity-override: spoofed\r\n"
+         affinity.group: {B}\r\nAffinity~Session: spoofed\r\naffinity-: spoofed\r\naffinity__x: spoofed\r\naffinity-override: spoofed\r\n"
     );
     talk(site.address(), get(&lines)).await;
     let seen = site.a.take();
@@ -42,7 +42,8 @@ async fn sec_29_a_trailer_is_no_second_way_in() {
         "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\
          trailer: affinity-group, affinity_group, x-sum, cookie, x-forwarded-for, affinity-pin\r\n\r\n\
          2\r\nok\r\n0\r\naffinity-group: {B}\r\naffinity_group: {B}\r\nx-sum: 1\r\n\
-         affinity-pin: {pin}\r\ncookie: {COOKIE}={pin}\r\nx-forwarded-for: 9.9.9.9\r\n\r\n"
+         affinity-pin: {pin}\r\ncookie: {COOKIE}={pin}\r\nx-forwarded-for: 9.9.9.9\r\n\
+         affinity.group: {B}\r\nX_Forwarded_For: 9.9.9.9\r\n\r\n"
     );
     assert_eq!(talk(site.address(), request).await.status(), 200);
     let seen = site.a.take();
@@ -55,6 +56,8 @@ async fn sec_29_a_trailer_is_no_second_way_in() {
         "affinity-pin:",
         "cookie:",
         "x-forwarded-for:",
+        "affinity.group:",
+        "x_forwarded_for:",
     ] {
         assert!(!trailers.contains(name), "{name} in {trailers}");
     }
@@ -133,7 +136,9 @@ async fn sec_31_nobody_is_believed_about_the_client() {
     for value in ["9.9.9.9", "9.9.9.9, 127.0.0.1", "garbage", "", &long] {
         let lines = format!(
             "x-forwarded-for: {value}\r\nX-Forwarded-For: 8.8.8.8\r\nx-forwarded-proto: https\r\n\
-             x-forwarded-host: evil.example\r\nforwarded: for=9.9.9.9\r\n"
+             x-forwarded-host: evil.example\r\nforwarded: for=9.9.9.9\r\n\
+             X_Forwarded_For: 9.9.9.9\r\nx-forwarded_for: 9.9.9.9\r\nX.Forwarded.Proto: https\r\n\
+             x_forwarded_host: evil.example\r\nx_forwarded_by: kept\r\n"
         );
         assert_eq!(talk(site.address(), get(&lines)).await.status(), 200);
         let seen = site.a.take().remove(0);
@@ -144,6 +149,13 @@ async fn sec_31_nobody_is_believed_about_the_client() {
             Some("shop.example")
         );
         assert_eq!(seen.field("forwarded"), None);
+        let text = seen.shown();
+        assert!(
+            !text.contains("9.9.9.9") && !text.contains("evil"),
+            "{text}"
+        );
+        assert!(!text.contains("https"), "{text}");
+        assert_eq!(seen.field("x_forwarded_by").as_deref(), Some("kept"));
     }
 }
 

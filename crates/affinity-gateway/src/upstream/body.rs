@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Duration, Instant};
 
-use super::hop;
+use super::{forwarded::is_twin, hop};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -185,17 +185,16 @@ impl Progress {
     }
 }
 
-/// Our names, also with `_` in them, which some endpoints take for `-`; and cookies, addresses and
-/// what belongs to a connection, which endpoints that join trailers to the head would believe.
+/// Our names, also with another sign for a hyphen, which some endpoints take for one; and cookies,
+/// addresses and what belongs to a connection, which endpoints that join trailers to the head would believe.
 pub(super) fn remove_unfit(trailers: &mut HeaderMap) {
     hop::strip(trailers);
     let unfit: Vec<_> = trailers
         .keys()
         .filter(|name| {
-            let text = name.as_str();
-            hop::is_ours(name)
-                || text.starts_with("affinity_")
-                || text.starts_with("x-forwarded-")
+            tower_affinity::tag::is_ours(name)
+                || name.as_str().starts_with("x-forwarded-")
+                || is_twin(name)
                 || HEAD_ONLY.contains(name)
         })
         .cloned()

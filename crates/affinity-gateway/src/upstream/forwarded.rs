@@ -11,7 +11,7 @@ use crate::trust::{TrustedProxies, X_FORWARDED_FOR};
 /// Nobody is believed by default: the client's own values are replaced, and `Forwarded`, which
 /// says the same in another way, is removed. From a trusted proxy they are kept, with the proxy
 /// itself added to `X-Forwarded-For`. Without a peer address nothing can be vouched for, so they
-/// are removed.
+/// are removed. Twins of the names are removed in any case: see [`is_twin`].
 pub(super) fn set(
     headers: &mut HeaderMap,
     peer: Option<PeerAddr>,
@@ -19,13 +19,12 @@ pub(super) fn set(
     host: &HeaderValue,
     trusted: &TrustedProxies,
 ) {
+    let twins: Vec<HeaderName> = headers.keys().filter(|n| is_twin(n)).cloned().collect();
+    for twin in twins {
+        headers.remove(twin);
+    }
     let Some(PeerAddr(peer)) = peer else {
-        for name in [
-            X_FORWARDED_FOR,
-            X_FORWARDED_PROTO,
-            X_FORWARDED_HOST,
-            header::FORWARDED,
-        ] {
+        for name in OURS.into_iter().chain([header::FORWARDED]) {
             headers.remove(name);
         }
         return;
@@ -53,6 +52,26 @@ pub(super) fn set(
         .or_insert_with(|| host.clone());
 }
 
+/// Whether a name reads like one that is set here, with another sign for a hyphen: servers that make
+/// variables of fields, as CGI, WSGI and PHP do, take both for the same, and would believe either.
+/// No proxy in front sends such a name itself; it is what a client of that proxy has sent.
+pub(super) fn is_twin(name: &HeaderName) -> bool {
+    let folded = |sign: u8| match sign.is_ascii_alphanumeric() {
+        true => sign,
+        false => b'-',
+    };
+    OURS.iter().any(|ours| {
+        let (ours, name) = (ours.as_str().as_bytes(), name.as_str().as_bytes());
+        ours.len() == name.len()
+            && ours != name
+            && ours
+                .iter()
+                .zip(name)
+                .all(|(ours, sign)| *ours == folded(*sign))
+    })
+}
+
+const OURS: [HeaderName; 3] = [X_FORWARDED_FOR, X_FORWARDED_PROTO, X_FORWARDED_HOST];
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 

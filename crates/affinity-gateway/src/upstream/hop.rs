@@ -47,7 +47,7 @@ pub(super) fn tokens<'a>(
         .filter(|token| !token.is_empty())
 }
 
-pub(super) fn is_ours(name: &HeaderName) -> bool {
+fn is_ours(name: &HeaderName) -> bool {
     name.as_str().starts_with("affinity-")
 }
 

@@ -1,8 +1,8 @@
 //! Names the group, the session and the decision to the endpoint.
 //!
 //! On a request [`GroupTagLayer`] removes every header that a client sent under our names (all
-//! that begin with `affinity-`, and their twins with underscores, which some servers take for the
-//! same) and sets ours once, from the [`Affinity`](crate::Affinity) of the request:
+//! that begin with `affinity-`, and their twins with another sign for the hyphen, such as an
+//! underscore, which some servers take for the same) and sets ours once, from the [`Affinity`](crate::Affinity) of the request:
 //!
 //! - `affinity-group: NAME`
 //! - `affinity-session: ID`, where there is a session

@@ -15,12 +15,13 @@ const MOVED_FROM: HeaderName = HeaderName::from_static("affinity-moved-from");
 /// What other layers read on an answer, and remove themselves.
 const READ_OUTSIDE: [&str; 3] = ["affinity-session", "affinity-outcome", "affinity-pin"];
 
-/// Whether a header or trailer has one of our names: it begins with `affinity-`, or would if its
-/// underscores were hyphens.
+/// Whether a header or trailer has one of our names: it begins with `affinity-`, or with another
+/// sign in place of the hyphen, which servers that make variables of headers turn into the same:
+/// CGI and WSGI an underscore, PHP a dot as well.
 #[must_use]
 pub fn is_ours(name: &HeaderName) -> bool {
     let rest = name.as_str().strip_prefix("affinity");
-    rest.is_some_and(|rest| rest.starts_with(['-', '_']))
+    rest.is_some_and(|rest| rest.starts_with(|sign: char| !sign.is_ascii_alphanumeric()))
 }
 
 /// Removes what a client sent under our names, duplicates included.
