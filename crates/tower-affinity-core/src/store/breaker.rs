@@ -70,6 +70,10 @@ impl Breaker {
     /// The least time that a failing store is left alone.
     pub const PAUSE: Duration = Duration::from_secs(1);
 
+    /// How soon another call is tried after one that was given up: clients that leave at once make
+    /// no flood of trials either.
+    pub const AGAIN: Duration = Duration::from_millis(50);
+
     /// Whether a call may begin at `now`.
     pub fn admit(&mut self, now: Timestamp) -> Admission {
         match self.state {
@@ -117,6 +121,15 @@ impl Breaker {
             }
             // calls that began before it opened
             _ => Change::None,
+        }
+    }
+
+    /// A call that was let through as `admission` was given up before its outcome. It has said
+    /// nothing, and another may soon be tried: who goes away must not keep the store from all others.
+    pub fn given_up(&mut self, admission: Admission, now: Timestamp) {
+        if matches!(self.state, State::Trying { .. }) && admission == Admission::Try {
+            let until = now.plus(Self::AGAIN);
+            self.state = State::Open { until };
         }
     }
 
@@ -183,6 +196,21 @@ mod tests {
         assert_eq!(breaker.admit(after(1_000)), Admission::Try);
         assert_eq!(breaker.admit(after(1_999)), Admission::Refused);
         assert_eq!(breaker.admit(after(2_000)), Admission::Try);
+    }
+
+    #[test]
+    fn a_trial_that_is_given_up_is_soon_followed_by_another() {
+        let mut breaker = opened();
+        assert_eq!(breaker.admit(after(1_000)), Admission::Try);
+        breaker.given_up(Admission::Go, after(1_001));
+        assert_eq!(breaker.admit(after(1_100)), Admission::Refused, "not it");
+        breaker.given_up(Admission::Try, after(1_100));
+        assert_eq!(breaker.admit(after(1_149)), Admission::Refused, "a flood");
+        assert_eq!(breaker.admit(after(1_150)), Admission::Try);
+        let change = breaker.ended(Admission::Try, true, after(1_151), 0.0);
+        assert_eq!(change, Change::Closed);
+        breaker.given_up(Admission::Try, after(1_152));
+        assert!(breaker.is_closed(), "what is over is not given up");
     }
 
     #[test]

@@ -111,6 +111,7 @@ impl GuardedStore {
                 op,
                 admission,
                 watch: self.watch.clone(),
+                over: false,
             }),
         }
     }
@@ -157,6 +158,17 @@ struct Guarded<T> {
     op: StoreOp,
     admission: Admission,
     watch: Watch,
+    /// Whether its outcome is known.
+    over: bool,
+}
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        if !self.over && self.admission == Admission::Try {
+            let now = self.watch.clock.now();
+            self.watch.breaker().given_up(self.admission, now);
+        }
+    }
 }
 
 impl<T> Future for Guarded<T> {
@@ -171,6 +183,7 @@ impl<T> Future for Guarded<T> {
             },
         };
         self.watch.ended(self.op, self.admission, &answer);
+        self.over = true;
         Poll::Ready(answer)
     }
 }

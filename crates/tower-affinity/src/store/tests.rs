@@ -197,3 +197,29 @@ async fn who_gives_up_waiting_says_nothing_about_the_store() {
     }
     assert!(store.is_asked(), "clients that went away have opened it");
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_gives_up_every_trial_keeps_the_store_from_nobody() {
+    let (store, server) = guarded();
+    server.is(Mood::Failing);
+    for _ in 0..5 {
+        ask(&store).await;
+    }
+    assert!(!store.is_asked());
+    server.is(Mood::Slow(Duration::from_millis(5)));
+    sleep(Duration::from_millis(1_500)).await;
+    server.asked();
+    for _ in 0..100 {
+        let left = tokio::time::timeout(Duration::from_millis(1), ask(&store)).await;
+        assert!(left.map_or(true, |(ok, _)| !ok), "none of them waits");
+        sleep(Duration::from_millis(9)).await;
+    }
+    let trials = server.asked();
+    assert!((10..=20).contains(&trials), "{trials} trials in a second");
+    sleep(Duration::from_millis(60)).await;
+    assert!(
+        ask(&store).await.0,
+        "a client that waits is not let through"
+    );
+    assert!(store.is_asked());
+}
