@@ -53,6 +53,14 @@ bench-stores rows="1000000":
 interleavings runs="2000":
     INTERLEAVINGS={{runs}} cargo run -p affinity-interleavings --example interleavings
 
+# Draw a day of sessions as a store counts them, with and without expiry.
+plot-live-counts:
+    cargo run --release -p affinity-measure --bin day -- docs/live-counts.svg
+
+# Ten million requests of clients that return nothing, in stored mode: no row and no memory may be left.
+flood-store:
+    cargo run --release -p affinity-measure --bin flood
+
 # Play a rollout plan on 10 million sessions; it is killed after 10 seconds of processor time.
 simulate-10m:
     #!/usr/bin/env bash

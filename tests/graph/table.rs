@@ -170,7 +170,7 @@ pub(crate) const TABLE: &[Row] = &[
     },
     Row {
         krate: "affinity-measure",
-        ours: &[CORE],
+        ours: &[CORE, FACADE, "affinity-tests"],
         backends: &[],
         ours_in_tests: &[],
         others: Others::Any,
