@@ -243,6 +243,38 @@ async fn replicas_without_shared_ticket_keys_shake_hands_in_full() {
     assert_eq!(handshakes(&two, "failed").await, 0.0);
 }
 
+/// A key that is being written, or was lost, costs nobody its session.
+#[tokio::test]
+async fn a_ticket_key_that_is_cut_empty_or_gone_leaves_those_in_force() {
+    let fleet = Fleet::start(&[OLD, NEW], 1).await;
+    let (dir, pair) = (Scratch::new(), Pair::until_the_end_of(2099));
+    pair.write(&dir);
+    dir.write("first", FIRST);
+    let process = start(&fleet, &dir, &["file:first"]).await;
+    let client = [TlsClient::new(&[&pair], &["http/1.1"])];
+    assert_eq!(resumed(&client, &process).await, 0);
+    let rejected = async || {
+        let samples = process.admin().samples().await;
+        samples.sum("affinity_config_rejected_total", &[])
+    };
+    let held = ["", "\n", &FIRST[..FIRST.len() / 2], "A"];
+    for text in held.map(Some).into_iter().chain([None]) {
+        let before = rejected().await;
+        match text {
+            Some(text) => drop(dir.write("first", text)),
+            None => std::fs::remove_file(dir.path().join("first")).unwrap(),
+        }
+        until("the reload to be refused", async || {
+            (rejected().await > before).then_some(())
+        })
+        .await;
+        assert_eq!(resumed(&client, &process).await, 1, "{text:?}");
+    }
+    assert!(!process.log().contains(&FIRST[..20]), "a key is in the log");
+    dir.write("first", FIRST);
+    assert_eq!(resumed(&client, &process).await, 1);
+}
+
 #[tokio::test]
 async fn a_replaced_ticket_key_is_followed_like_the_certificate() {
     let fleet = Fleet::start(&[OLD, NEW], 1).await;
