@@ -47,7 +47,7 @@ impl Scale {
             },
             Ok("full") => Self {
                 sessions: 200,
-                rate: 150,
+                rate: 75,
                 longer: 4,
             },
             Ok(other) => panic!("AFFINITY_FAULTS is neither short nor full: {other}"),
