@@ -308,7 +308,7 @@ fn at_once<T>(answer: impl Future<Output = Result<T, Infallible>>) -> T {
 pub fn worst(minutes: &[Minute]) -> f64 {
     let busy = |minute: &&Minute| {
         let all: u64 = minute.truth.iter().sum();
-        all >= 50 * minute.truth.len() as u64
+        all >= 30 * minute.truth.len() as u64
     };
     let busy = minutes.iter().filter(busy);
     busy.map(Minute::imbalance).fold(1.0, f64::max)
