@@ -34,7 +34,6 @@ fn backend(kind: &StoreKind, service: &ServiceName) -> Result<Arc<dyn PinStore>,
     match kind {
         StoreKind::Memory { capacity } => Ok(Arc::new(MemoryStore::new(*capacity))),
         StoreKind::Redis(redis) => in_redis::over(redis, service),
-        StoreKind::DynamoDb { .. } => Err(StartError::NoStore("dynamodb")),
     }
 }
 

@@ -133,11 +133,6 @@ fn store_section(f: &mut String, store: &StoreSettings) -> fmt::Result {
             }
             login.iter().try_for_each(|login| login_lines(f, login))
         }
-        StoreKind::DynamoDb { table, url } => {
-            writeln!(f, "table = {}", quoted(table))?;
-            let mut url = url.iter();
-            url.try_for_each(|url| writeln!(f, "url = {}", quoted(url)))
-        }
     }
 }
 

@@ -35,13 +35,6 @@ pub enum StoreKind {
     },
     /// Redis or Valkey.
     Redis(RedisSettings),
-    /// Amazon DynamoDB.
-    DynamoDb {
-        /// The table.
-        table: String,
-        /// Another address than that of the region, such as that of a local server.
-        url: Option<String>,
-    },
 }
 
 /// How Redis is reached.
@@ -65,13 +58,12 @@ pub enum RedisServers {
 }
 
 impl StoreKind {
-    const WORDS: [&'static str; 3] = ["memory", "redis", "dynamodb"];
+    const WORDS: [&'static str; 2] = ["memory", "redis"];
 
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory",
             Self::Redis(_) => "redis",
-            Self::DynamoDb { .. } => "dynamodb",
         }
     }
 }
@@ -80,14 +72,13 @@ pub(super) fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<StoreSet
     let store = root.field("store")?.section();
     let words = StoreKind::WORDS.map(|word| (word, word));
     let kind = store.required("kind", KINDS);
-    let kind = kind.and_then(|field| field.word(&words, &[]));
+    let kind = kind.and_then(|field| field.word(&words, &["dynamodb"]));
     let timeout = store
         .field("timeout")
         .and_then(|field| field.duration(&TIMEOUT));
     let kind = match kind {
         Some("memory") => memory(&store),
-        Some("redis") => redis(&store, sources),
-        Some(_) => dynamodb(&store),
+        Some(_) => redis(&store, sources),
         None => None,
     };
     if kind.is_some() {
@@ -147,22 +138,6 @@ fn servers(store: &Section<'_>) -> Option<RedisServers> {
     }
 }
 
-fn dynamodb(store: &Section<'_>) -> Option<StoreKind> {
-    let table = store.required("table", TABLE)?;
-    let table = table.parsed(TABLE, |text| is_table(text).then(|| text.to_owned()))?;
-    let url = match store.field("url") {
-        Some(field) => {
-            let url = |text: &str| {
-                let known = url_of(text, "http") || url_of(text, "https");
-                known.then(|| text.to_owned())
-            };
-            Some(field.unseen().parsed(URL, url)?)
-        }
-        None => None,
-    };
-    Some(StoreKind::DynamoDb { table, url })
-}
-
 /// A scope that chooses by live sessions needs somebody who counts them.
 pub(super) fn check(root: &Section<'_>, store: Option<&StoreSettings>, scopes: &[ScopeSetting]) {
     let by_load = |scope: &&ScopeSetting| scope.assign == AssignBy::LeastLoaded;
@@ -205,17 +180,9 @@ fn url_of(text: &str, scheme: &str) -> bool {
     uri.scheme_str() == Some(scheme) && place && uri.path() == "/" && uri.query().is_none()
 }
 
-/// The name of a table as DynamoDB takes it.
-fn is_table(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-    (3..=255).contains(&text.len()) && text.bytes().all(inner)
-}
-
-const KINDS: &str = "\"memory\", \"redis\", \"dynamodb\"";
+const KINDS: &str = "\"memory\", \"redis\"";
 const NODE: &str = "an address such as \"redis://127.0.0.1:6379\", without a password";
 const NODES: &str = "an array of addresses such as \"redis://127.0.0.1:6379\", without passwords";
-const TABLE: &str = "the name of a table: 3 to 255 of A-Z a-z 0-9 - _ .";
-const URL: &str = "an address such as \"http://127.0.0.1:4567\"";
 const MOST_NODES: usize = 64;
 /// Longer than that, and it is not the store that serves a request.
 const TIMEOUT: Bounds = Bounds::millis(1, 1_000);

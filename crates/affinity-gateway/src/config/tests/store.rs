@@ -38,10 +38,6 @@ fn nothing_is_stored_unless_the_file_says_where() {
 fn every_kind_is_read_and_written_again() {
     let node = |n: u16| format!("redis://10.0.0.{n}:6379");
     let cluster = RedisServers::Cluster(vec![node(1), node(2)]);
-    let dynamo = |url: Option<&str>| StoreKind::DynamoDb {
-        table: "pins".to_owned(),
-        url: url.map(str::to_owned),
-    };
     for (text, kind) in [
         (
             "kind = \"memory\"\ncapacity = 7",
@@ -54,11 +50,6 @@ fn every_kind_is_read_and_written_again() {
         (
             "kind = \"redis\"\ncluster = [\"redis://10.0.0.1:6379\", \"redis://10.0.0.2:6379\"]",
             redis(cluster),
-        ),
-        ("kind = \"dynamodb\"\ntable = \"pins\"", dynamo(None)),
-        (
-            "kind = \"dynamodb\"\ntable = \"pins\"\nurl = \"http://127.0.0.1:4567\"\ntimeout = \"50ms\"",
-            dynamo(Some("http://127.0.0.1:4567")),
         ),
     ] {
         assert_eq!(stored(text).kind, kind, "{text}");
@@ -100,11 +91,10 @@ fn what_no_store_can_be_is_refused_with_its_key() {
             "store.url",
             "without a password",
         ),
-        ("kind = \"dynamodb\"".to_owned(), "store.table", "3 to 255"),
         (
-            "kind = \"dynamodb\"\ntable = \"a/b/c\"".to_owned(),
-            "store.table",
-            "3 to 255",
+            "kind = \"dynamodb\"".to_owned(),
+            "store.kind",
+            "is not supported by this version",
         ),
     ] {
         let error = read(&with(&text)).unwrap_err();
