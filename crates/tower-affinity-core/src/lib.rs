@@ -7,6 +7,7 @@
 //!
 //! The modules are listed in reading order: each assumes only those before it.
 
+pub mod analysis;
 mod assign;
 mod clock;
 mod decide;
