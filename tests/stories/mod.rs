@@ -17,6 +17,7 @@ mod testers;
 mod drained;
 mod edits;
 mod endpoint_drains;
+mod events;
 mod facts;
 mod fleet;
 mod joining;

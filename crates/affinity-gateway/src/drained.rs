@@ -10,6 +10,7 @@ use tower_affinity::core::{GroupId, State};
 use tower_affinity::record::Recorder;
 
 use crate::control::Control;
+use crate::events::Kind;
 
 /// How often it is looked whether a group is drained.
 const LOOK: Duration = Duration::from_millis(250);
@@ -35,14 +36,13 @@ impl Watch {
             let name = group.name();
             let left = control.left(group);
             if left.drained && self.0.insert(group.id().clone()) {
-                tracing::info!(target: "affinity::events", group = %name, "group drained");
+                control
+                    .events()
+                    .info(Kind::Drained, Some(name), "group drained");
             } else if !left.drained && self.0.remove(group.id()) {
                 recorder.late_pin(name);
-                tracing::warn!(
-                    target: "affinity::events",
-                    group = %name,
-                    "a pin came late: the group is not drained any more"
-                );
+                let text = "a pin came late: the group is not drained any more";
+                control.events().warn(Kind::Drained, Some(name), text);
             }
         }
     }

@@ -11,7 +11,9 @@ use tower_affinity::SystemClock;
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{Clock, Engine};
 
-use crate::admin::{self, AdminOptions, AdminToken, Entrance, serve_side};
+use crate::admin::{
+    self, AdminOptions, AdminToken, Entrance, Sampler, Sources, Streams, serve_side,
+};
 use crate::causes::with_causes;
 use crate::config::{Settings, watch_all};
 use crate::control::{Changed, Control, SUCCESSOR, Start};
@@ -27,6 +29,7 @@ use crate::serve::{Drained, ServeOptions, Shutdown, serve};
 use crate::start_error::StartError;
 use crate::stored;
 use crate::upgrade::{Offer, Offered, Takeover};
+use crate::watched;
 
 /// A running gateway. Dropping it begins the same end as [`Gateway::shutdown`] without waiting.
 #[derive(Debug)]
@@ -168,7 +171,8 @@ impl Gateway {
             running.tunnels(),
             shutdown.clone(),
         ));
-        let options = admin_options(&running, token, (address, admin), &shutdown);
+        let endings = (&shutdown, &side_end);
+        let options = admin_options(&running, token, (address, admin), endings);
         entrance.open(admin::router(options));
         side = side.or(later.map(serve_side));
         if let Some(takeover) = takeover {
@@ -191,6 +195,7 @@ impl Gateway {
                 running.metrics().recorder().clone(),
                 rest.clone(),
             )),
+            tokio::spawn(watched::follow(Arc::clone(&running), rest.clone())),
             tokio::spawn(drained::follow(
                 running.control().clone(),
                 running.metrics().recorder().clone(),
@@ -389,21 +394,30 @@ fn admin_options(
     running: &Arc<Running>,
     token: AdminToken,
     (data, address): (SocketAddr, SocketAddr),
-    shutdown: &Shutdown,
+    (shutdown, side_end): (&Shutdown, &Shutdown),
 ) -> AdminOptions {
     let (state, shutdown) = (Arc::clone(running), shutdown.clone());
+    let metrics = running.metrics();
+    let sources = Sources {
+        service: running.service(),
+        control: running.control().clone(),
+        recorder: metrics.recorder().clone(),
+        metrics: metrics.renderer(running.control(), running.store()),
+        unready: Arc::new(move || match shutdown.is_begun() {
+            true => vec!["ending: the gateway takes no new clients".to_owned()],
+            false => state.unready(),
+        }),
+    };
     AdminOptions {
         control: running.control().clone(),
         token,
         address,
         data,
-        recorder: running.metrics().recorder().clone(),
-        metrics: running
-            .metrics()
-            .renderer(running.control(), running.store()),
-        unready: Arc::new(move || match shutdown.is_begun() {
-            true => vec!["ending: the gateway takes no new clients".to_owned()],
-            false => state.unready(),
-        }),
+        recorder: sources.recorder.clone(),
+        metrics: Arc::clone(&sources.metrics),
+        unready: Arc::clone(&sources.unready),
+        overview: Sampler::new(sources),
+        streams: Streams::new(metrics.streams().clone()),
+        ending: side_end.token().clone(),
     }
 }

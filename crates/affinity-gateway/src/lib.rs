@@ -25,6 +25,8 @@ mod scheme;
 // What changes the path, and what looks at it.
 pub mod control;
 
+pub mod events;
+
 pub mod admin;
 
 mod causes;
@@ -59,6 +61,8 @@ mod reserved;
 mod start_error;
 
 mod upgrade;
+
+mod watched;
 
 mod gateway;
 

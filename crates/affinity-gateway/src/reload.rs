@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thiserror::Error;
-use tower_affinity::core::GroupName;
+use tower_affinity::core::{GroupName, ServiceName};
 use tower_affinity::store::GuardedStore;
 
 use crate::causes::with_causes;
@@ -13,6 +13,7 @@ use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
 use crate::control::{Changed, Control, ControlError};
 use crate::discovery::Feeds;
 use crate::edge::Requests;
+use crate::events::Kind;
 use crate::files::fitting;
 use crate::health::Checks;
 use crate::metrics::Metrics;
@@ -131,6 +132,11 @@ impl Running {
         &self.metrics
     }
 
+    /// The service that is served; only a restart can change it.
+    pub(crate) fn service(&self) -> ServiceName {
+        self.live().settings.service.clone()
+    }
+
     /// What keeps assignments besides pins.
     pub(crate) fn store(&self) -> Option<&GuardedStore> {
         self.store.as_ref()
@@ -177,6 +183,8 @@ impl Running {
             Ok(Ok(Some(changed))) => {
                 let revision = changed.after.revision().0;
                 tracing::info!(path = %path.display(), revision, "configuration applied");
+                let text = format!("configuration applied (revision {revision})");
+                self.control.events().keep(Kind::Config, None, &text);
             }
             Ok(Err(error)) => self.reject(path, &error),
             Err(error) => self.reject(path, &error),
@@ -187,6 +195,8 @@ impl Running {
         self.metrics.config_rejected();
         let error = with_causes(error);
         tracing::error!(path = %path.display(), %error, "configuration rejected; nothing changed");
+        let text = format!("configuration rejected; nothing changed: {error}");
+        self.control.events().keep(Kind::Config, None, &text);
     }
 
     pub(crate) fn reload(&self, settings: Settings) -> Result<Changed, ReloadError> {

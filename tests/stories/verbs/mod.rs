@@ -3,4 +3,4 @@
 mod aborts;
 mod changes;
 mod guard;
-mod stage;
+pub(super) mod stage;

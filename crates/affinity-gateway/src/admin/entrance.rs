@@ -40,7 +40,7 @@ async fn answer(State(entrance): State<Entrance>, request: Request) -> Response 
 
 async fn waiting(path: &str) -> Response {
     match path {
-        "/livez" => views::live().await.into_response(),
+        "/livez" => views::alive().await.into_response(),
         "/readyz" => views::unready(&[WAITING.to_owned()]),
         _ => Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,

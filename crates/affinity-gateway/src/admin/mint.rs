@@ -12,6 +12,7 @@ use tower_affinity::core::{GroupName, MAX_OVERRIDE, SessionId, SessionPin, State
 use super::AdminOptions;
 use super::problem::Problem;
 use super::verbs::{Peer, who};
+use crate::events::Kind;
 
 /// The body of a minting.
 #[derive(Debug, Deserialize)]
@@ -95,6 +96,9 @@ pub(super) async fn mint(
     tracing::info!(
         target: "affinity::audit", who, verb = "mint", group = %name, sticky, ?ttl, "override minted"
     );
+    let ttl_text = humantime::format_duration(ttl);
+    let text = format!("override for {ttl_text} minted by {who}");
+    control.events().keep(Kind::Rollout, Some(&name), &text);
     Ok(Json(Minted {
         token,
         group: wish.group,

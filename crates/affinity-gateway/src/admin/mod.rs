@@ -8,12 +8,15 @@ mod endpoints;
 mod entrance;
 mod facts;
 mod guard;
+mod listen;
 mod mint;
+mod overview;
 mod pins;
 mod preview;
 mod problem;
 mod replicas;
 mod side;
+mod streams;
 mod token;
 mod verbs;
 mod views;
@@ -24,10 +27,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post, put};
+use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
 
 pub(crate) use self::entrance::Entrance;
+pub(crate) use self::overview::{Sampler, Sources};
 pub(crate) use self::side::{ADMIN_CONNECTIONS, serve_side};
+pub(crate) use self::streams::Streams;
 pub use self::token::{AdminToken, TokenError};
 use crate::control::Control;
 
@@ -48,6 +54,12 @@ pub struct AdminOptions {
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// What stands against sending traffic to the data plane, for people; nothing if it is ready.
     pub unready: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// Makes overviews.
+    pub(crate) overview: Sampler,
+    /// The places of streams of events.
+    pub(crate) streams: Streams,
+    /// When streams of events end.
+    pub(crate) ending: CancellationToken,
 }
 
 impl std::fmt::Debug for AdminOptions {
@@ -62,6 +74,8 @@ impl std::fmt::Debug for AdminOptions {
 pub fn router(options: AdminOptions) -> Router {
     let guard = guard::Guard::new(options.token.clone(), options.address.ip());
     Router::new()
+        .route("/v1/overview", get(overview::overview))
+        .route("/v1/events", get(listen::events))
         .route("/v1/rollout", get(views::rollout))
         .route("/v1/rollout/weights", put(verbs::weights))
         .route("/v1/rollout/lock", post(verbs::lock))
@@ -86,7 +100,7 @@ pub fn router(options: AdminOptions) -> Router {
                 .route("/metrics", get(views::metrics))
                 .layer(from_fn_with_state(guard, guard::check_page)),
         )
-        .route("/livez", get(views::live))
+        .route("/livez", get(views::alive))
         .route("/readyz", get(views::ready))
         .fallback(problem::not_found)
         .method_not_allowed_fallback(problem::method_not_allowed)

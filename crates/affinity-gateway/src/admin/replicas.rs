@@ -10,6 +10,7 @@ use super::AdminOptions;
 use super::problem::Problem;
 use super::verbs::{Peer, who};
 use crate::control::{Control, ControlError};
+use crate::events::Kind;
 
 /// All replicas, as the asked one has heard them last. Times are seconds since the Unix epoch.
 #[derive(Debug, Serialize)]
@@ -122,6 +123,8 @@ pub(super) async fn forget(
             tracing::info!(
                 target: "affinity::audit", who, verb = "forget-replica", replica = %name, "replica forgotten"
             );
+            let text = format!("forget-replica {name} by {who}");
+            control.events().keep(Kind::Replica, None, &text);
             Ok(all(State(options)).await)
         }
         false => Err(unknown(&name)),

@@ -12,6 +12,7 @@ use tower_affinity::balance::{Endpoint, EndpointState, Source};
 use tower_affinity::core::{
     AbortPolicy, Group, GroupId, GroupName, Rollout, Standing, State as Life,
 };
+use tower_affinity::record::Recorder;
 
 use super::AdminOptions;
 use super::problem::Problem;
@@ -34,7 +35,7 @@ pub(super) struct RolloutView {
 
 /// The state that replicas share.
 #[derive(Debug, Serialize)]
-struct SharedView {
+pub(super) struct SharedView {
     in_reach: bool,
     /// Seconds since it was last read.
     age: u64,
@@ -45,7 +46,7 @@ struct SharedView {
 }
 
 impl SharedView {
-    fn of(control: &Control) -> Option<Self> {
+    pub(super) fn of(control: &Control) -> Option<Self> {
         let (in_reach, age) = control.shared_reach()?;
         let facts = control.facts();
         let conflicts = facts
@@ -187,7 +188,7 @@ impl RolloutView {
 }
 
 impl GroupView {
-    fn of(control: &Control, rollout: &Rollout, group: &Group) -> Self {
+    pub(super) fn of(control: &Control, rollout: &Rollout, group: &Group) -> Self {
         let endpoints = control.groups().endpoints(group.name());
         let mut absent = control.drains(group.name());
         for endpoint in &endpoints {
@@ -255,8 +256,11 @@ pub(super) async fn group(
 
 /// The union of what this replica sees now and what the others said last.
 pub(super) fn live_sessions(options: &AdminOptions, id: &GroupId) -> u64 {
-    let control = &options.control;
-    let mut live = options.recorder.live_sketch(id.name(), control.now());
+    live(&options.control, &options.recorder, id)
+}
+
+pub(super) fn live(control: &Control, recorder: &Recorder, id: &GroupId) -> u64 {
+    let mut live = recorder.live_sketch(id.name(), control.now());
     live.merge(&control.fleet().live(id, control.lifetimes().idle()));
     live.count().round() as u64
 }
@@ -301,7 +305,7 @@ pub(super) async fn metrics(State(options): State<AdminOptions>) -> Response {
     ([(CONTENT_TYPE, kind)], (options.metrics)()).into_response()
 }
 
-pub(super) async fn live() -> &'static str {
+pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 

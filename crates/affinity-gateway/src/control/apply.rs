@@ -12,7 +12,9 @@ use super::keys::rotated;
 use super::live::Live;
 use super::plane::Control;
 use super::store::Kept;
+use super::told::difference;
 use crate::config::Settings;
+use crate::events::Kind;
 
 impl Control {
     /// Applies an edited configuration as one change, or nothing of it. Where replicas share the
@@ -69,6 +71,10 @@ impl Control {
                 after = after.revision().0,
                 "rollout changed"
             );
+            let what = difference(&before, &after);
+            let revision = after.revision();
+            let text = format!("edit by configuration, revision {}: {what}", revision.0);
+            self.events().keep(Kind::Rollout, None, &text);
         }
         Ok(Changed {
             before,

@@ -59,6 +59,7 @@ impl Control {
         });
         match &changed {
             Ok(Changed { before, after, .. }) => {
+                self.tell(request, before, after);
                 let (before, after) = (before.revision().0, after.revision().0);
                 tracing::info!(
                     target: "affinity::audit", %who, verb, ?what, before, after, "rollout changed"

@@ -16,6 +16,7 @@ use super::plane::Control;
 use super::publish::{place, publish_endpoints};
 use super::store::Kept;
 use crate::causes::with_causes;
+use crate::events::Kind;
 
 /// Addresses by the name of their group.
 pub(super) type Drains = BTreeMap<String, BTreeSet<SocketAddr>>;
@@ -72,6 +73,8 @@ impl Control {
                     target: "affinity::audit",
                     %who, verb, %group, %address, before, after, revision, "endpoint marked"
                 );
+                let text = format!("{verb} {address} by {who}");
+                self.events().keep(Kind::Endpoint, Some(group), &text);
             }
             Err(error) => {
                 let why = with_causes(error);

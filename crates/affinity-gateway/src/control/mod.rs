@@ -34,6 +34,7 @@ mod store;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod told;
 mod verb;
 
 pub use self::change::{Changed, Held};

@@ -6,6 +6,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tower_affinity::core::{Announced, Problem, ReplicaRecord, Timestamp};
 
+use crate::events::{Events, Kind};
+
 /// How long a replica counts as alive after its last word: two may be lost.
 pub(crate) const LAPSE: Duration = Duration::from_secs(30);
 
@@ -81,14 +83,18 @@ impl Peers {
     }
 
     /// Keeps what is wrong with this replica, and says what is new of it.
-    pub(super) fn judged(&self, problems: Vec<Problem>) {
+    pub(super) fn judged(&self, problems: Vec<Problem>, events: &Events) {
         let mut heard = self.lock();
         for problem in problems.iter().filter(|p| !heard.problems.contains(p)) {
-            let (text, unready) = (&problem.kind, problem.unready);
-            tracing::warn!(target: "affinity::events", unready, "{text}");
+            let unready = if problem.unready { " (not ready)" } else { "" };
+            events.warn(Kind::Replica, None, &format!("{}{unready}", problem.kind));
         }
         if problems.is_empty() && !heard.problems.is_empty() {
-            tracing::info!(target: "affinity::events", "nothing is wrong with this replica any more");
+            events.info(
+                Kind::Replica,
+                None,
+                "nothing is wrong with this replica any more",
+            );
         }
         heard.joined |= problems.iter().all(|problem| !problem.unready);
         heard.problems = problems;

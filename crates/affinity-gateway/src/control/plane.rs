@@ -18,6 +18,7 @@ use super::shared::{Member, Shared, Source};
 use super::sources::Sources;
 use super::store::{Kept, StateFile, StoreError};
 use crate::config::Settings;
+use crate::events::Events;
 
 /// The control plane of one gateway. Clones share it.
 #[derive(Clone, Debug)]
@@ -29,6 +30,7 @@ pub(super) struct Plane {
     pub(super) groups: Groups,
     pub(super) expiries: Expiries,
     clock: SharedClock,
+    events: Events,
     pub(super) file: StateFile,
     live: Mutex<Live>,
     /// Held while the state file is written, and taken before `live`: who only looks does not wait
@@ -113,6 +115,10 @@ impl Control {
         let expiries = kept.expiries.restore(&kept.rollout, lost_until);
         kept.expiries = KeptExpiries::so_far(&expiries);
         let (shared, served) = shared.unzip();
+        let events = match &shared {
+            Some(shared) => shared.events().clone(),
+            None => Events::new(Arc::clone(&clock)),
+        };
         let rollout = obeyed(&kept.rollout, &kept.facts);
         let rollouts = match &shared {
             Some(shared) => Rollouts::with_source(rollout, Source(Arc::clone(shared.fetches()))),
@@ -125,6 +131,7 @@ impl Control {
             groups,
             expiries,
             clock: SharedClock(clock),
+            events,
             file,
             live: Mutex::new(live),
             saving: Mutex::new(()),
@@ -201,6 +208,12 @@ impl Control {
     #[must_use]
     pub fn clock(&self) -> Arc<dyn Clock> {
         Arc::clone(&self.0.clock.0)
+    }
+
+    /// What has happened.
+    #[must_use]
+    pub fn events(&self) -> &Events {
+        &self.0.events
     }
 
     /// The present time as pins see it.

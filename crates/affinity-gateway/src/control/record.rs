@@ -97,7 +97,7 @@ impl Control {
     /// Judges this replica by what the fleet shows.
     pub(super) fn judge(&self, fleet: &Fleet) {
         let peers = &self.0.peers;
-        peers.judged(fleet.problems(LAPSE, peers.joins()));
+        peers.judged(fleet.problems(LAPSE, peers.joins()), self.events());
     }
 
     /// Begins with what this replica has said before it started.

@@ -6,6 +6,7 @@ mod connections;
 mod discovery;
 mod health;
 mod shared;
+mod streams;
 mod transport;
 mod upstream;
 
@@ -24,6 +25,7 @@ pub(crate) use self::connections::ConnectionSeries;
 pub(crate) use self::discovery::DiscoverySeries;
 pub(crate) use self::health::HealthSeries;
 use self::shared::SharedSeries;
+pub(crate) use self::streams::StreamSeries;
 pub(crate) use self::transport::TransportSeries;
 use crate::control::Control;
 use crate::upgrade::Offered;
@@ -51,6 +53,7 @@ pub(crate) struct Metrics {
     shared: SharedSeries,
     transport: TransportSeries,
     connections: ConnectionSeries,
+    streams: StreamSeries,
     timeouts: Timeouts,
 }
 
@@ -79,6 +82,7 @@ impl Metrics {
         let shared = SharedSeries::register(&exporter, &metadata);
         let transport = TransportSeries::register(&exporter, &metadata);
         let connections = ConnectionSeries::register(&exporter, &metadata);
+        let streams = StreamSeries::register(&exporter, &metadata);
         let timeouts = upstream::timeouts(&exporter, &metadata);
         let exporter = Arc::new(exporter);
         Ok(Self {
@@ -91,6 +95,7 @@ impl Metrics {
             shared,
             transport,
             connections,
+            streams,
             timeouts,
         })
     }
@@ -120,6 +125,11 @@ impl Metrics {
     /// What is counted of connections before HTTP.
     pub(crate) fn transport(&self) -> &TransportSeries {
         &self.transport
+    }
+
+    /// What is counted of streams of events.
+    pub(crate) fn streams(&self) -> &StreamSeries {
+        &self.streams
     }
 
     pub(crate) fn upgraded(&self, offered: Offered) {
@@ -187,7 +197,8 @@ impl std::fmt::Debug for Metrics {
 #[cfg(test)]
 mod tests {
     use super::{
-        CONFIG_REJECTED, UPGRADES, connections, discovery, health, shared, transport, upstream,
+        CONFIG_REJECTED, UPGRADES, connections, discovery, health, shared, streams, transport,
+        upstream,
     };
 
     #[test]
@@ -205,6 +216,8 @@ mod tests {
             shared::FACTS,
             shared::REGRESSIONS,
             shared::REJECTED,
+            streams::OPEN,
+            streams::REFUSED,
             transport::HANDSHAKES,
             transport::HEADERS,
             transport::NOT_AFTER,

@@ -9,7 +9,9 @@ use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
 use crate::control::live::Live;
 use crate::control::store::Kept;
+use crate::control::told::policy;
 use crate::control::{Changed, Control, ControlError, Held, Request, StoreError};
+use crate::events::{Events, Kind};
 
 impl Member {
     /// Takes an abort as a fact: obeyed here from now on, and synced to the local file before it
@@ -75,17 +77,17 @@ impl Member {
 
 /// The policy of an abort is that of the first in the shared state; a stricter one is not lost
 /// without a word.
-fn warn_of_policy(shared: &Rollout, fact: &Fact) {
+fn warn_of_policy(shared: &Rollout, fact: &Fact, events: &Events) {
     if let Status::Aborted(abort) = shared.status(&fact.id)
         && abort.policy != fact.abort.policy
     {
-        tracing::warn!(
-            target: "affinity::events",
-            group = %fact.id.name(),
-            here = ?fact.abort.policy,
-            shared = ?abort.policy,
-            "all obey another policy of the abort than this replica did: repeat it to change that"
+        let text = format!(
+            "all obey another policy of the abort ({}) than this replica did ({}): repeat it to \
+             change that",
+            policy(abort.policy),
+            policy(fact.abort.policy)
         );
+        events.warn(Kind::Fact, Some(fact.id.name()), &text);
     }
 }
 
@@ -101,14 +103,11 @@ fn unkept(error: &dyn Error) -> Held {
 
 impl Kept {
     /// Takes up aborts that a state has lost; `false` if there is none that is new.
-    pub(super) fn add_facts(&mut self, mut facts: Vec<Fact>) -> bool {
+    pub(super) fn add_facts(&mut self, mut facts: Vec<Fact>, events: &Events) -> bool {
         facts.retain(|fact| self.facts.iter().all(|known| known.id != fact.id));
         for fact in &facts {
-            tracing::warn!(
-                target: "affinity::events",
-                group = %fact.id.name(),
-                "the state has lost an abort, which goes into it again"
-            );
+            let text = "the state has lost an abort, which goes into it again";
+            events.warn(Kind::Fact, Some(fact.id.name()), text);
         }
         let any = !facts.is_empty();
         self.facts.extend(facts);
@@ -146,6 +145,8 @@ impl Control {
             self.accept(&mut live, shared);
         }
         tracing::info!(target: "affinity::audit", %who, verb = "facts drop", %group, "fact dropped");
+        let text = format!("{who} dropped the abort that only this replica obeyed");
+        self.events().keep(Kind::Fact, Some(group), &text);
         self.save()?;
         Ok(true)
     }
@@ -154,23 +155,18 @@ impl Control {
     /// contradicts. The state has to be the shared one as it is now.
     pub(in crate::control) fn settle_facts(&self, live: &mut Live) {
         let shared = live.kept.rollout.clone();
-        let before = live.kept.facts.clone();
+        let (before, events) = (live.kept.facts.clone(), self.events());
         let mut standings = standings(&shared, &before).into_iter();
         live.kept.facts.retain_mut(|fact| match standings.next() {
             Some(Standing::Done) => {
-                warn_of_policy(&shared, fact);
-                tracing::info!(
-                    target: "affinity::events", group = %fact.id.name(), "all know of the abort"
-                );
+                warn_of_policy(&shared, fact, events);
+                events.info(Kind::Fact, Some(fact.id.name()), "all know of the abort");
                 false
             }
             Some(Standing::Conflicts) if !fact.disputed => {
-                tracing::warn!(
-                    target: "affinity::events",
-                    group = %fact.id.name(),
-                    "the group was changed since it was aborted here: confirm it (rollout abort) \
-                     or drop it (rollout facts drop)"
-                );
+                let text = "the group was changed since it was aborted here: confirm it (rollout \
+                            abort) or drop it (rollout facts drop)";
+                events.warn(Kind::Fact, Some(fact.id.name()), text);
                 fact.disputed = true;
                 true
             }

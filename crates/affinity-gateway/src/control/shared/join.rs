@@ -61,7 +61,7 @@ impl Control {
         clock: Arc<dyn Clock>,
         engine: Arc<dyn Engine>,
     ) -> Result<Start, ControlError> {
-        let shared = Arc::new(Shared::new(engine, settings.service.clone(), clock.now()));
+        let shared = Arc::new(Shared::new(engine, settings.service.clone(), &clock));
         let local = file.clone();
         let local = match spawn_blocking(move || local.load()).await {
             Ok(loaded) => loaded?,

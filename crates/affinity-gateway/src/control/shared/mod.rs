@@ -19,11 +19,13 @@ use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tower_affinity::core::{
-    Engine, EngineError, EngineFuture, ServiceName, SharedError, Timestamp, Version,
+    Clock, Engine, EngineError, EngineFuture, ServiceName, SharedError, Timestamp, Version,
 };
 
 pub(crate) use self::source::{Fetches, Source};
 use super::Control;
+use crate::causes::with_causes;
+use crate::events::{Events, Kind};
 
 /// How long the engine may take to answer: far more than it needs, and little enough for an
 /// operator to wait for when it is gone. An engine that gives up after one second by itself does it
@@ -42,6 +44,7 @@ pub(crate) struct Member {
 pub(super) struct Shared {
     engine: Arc<dyn Engine>,
     service: ServiceName,
+    events: Events,
     fetches: Arc<Fetches>,
     /// Held while a change is made: ours run one after another.
     changing: tokio::sync::Mutex<()>,
@@ -131,15 +134,20 @@ impl Member {
 
 impl Shared {
     /// The engine of a service; to be made where a runtime runs.
-    pub(super) fn new(engine: Arc<dyn Engine>, service: ServiceName, now: Timestamp) -> Self {
+    pub(super) fn new(
+        engine: Arc<dyn Engine>,
+        service: ServiceName,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
         Self {
             engine,
             service,
+            events: Events::new(Arc::clone(clock)),
             fetches: Arc::default(),
             changing: tokio::sync::Mutex::new(()),
             runtime: Handle::current(),
             reached: Mutex::new(Reached {
-                at: now,
+                at: clock.now(),
                 now: false,
             }),
             regressions: AtomicU64::new(0),
@@ -166,6 +174,11 @@ impl Shared {
         Ok(answer.map_err(|_| SharedTrouble::Silent)??)
     }
 
+    /// What has happened at this replica.
+    pub(super) fn events(&self) -> &Events {
+        &self.events
+    }
+
     pub(super) fn fetches(&self) -> &Arc<Fetches> {
         &self.fetches
     }
@@ -178,12 +191,13 @@ impl Shared {
             None => {
                 reached.at = now;
                 if !before {
-                    tracing::info!(target: "affinity::events", "the shared state is in reach");
+                    let text = "the shared state is in reach";
+                    self.events.info(Kind::Shared, None, text);
                 }
             }
             Some(trouble) if before => {
-                let error = crate::causes::with_causes(trouble);
-                tracing::warn!(target: "affinity::events", error, "the shared state is out of reach");
+                let text = format!("the shared state is out of reach: {}", with_causes(trouble));
+                self.events.warn(Kind::Shared, None, &text);
             }
             Some(_) => {}
         }

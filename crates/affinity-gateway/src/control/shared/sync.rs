@@ -9,6 +9,8 @@ use tower_affinity::core::{
 
 use super::{Member, SharedTrouble};
 use crate::causes::with_causes;
+use crate::control::told::difference;
+use crate::events::Kind;
 
 /// How often a change is tried again after other replicas were faster.
 pub(super) const ATTEMPTS: usize = 8;
@@ -59,11 +61,10 @@ impl Member {
                 Look::Lost(ours) => {
                     self.shared.regressions.fetch_add(1, Ordering::Relaxed);
                     let revision = ours.rollout.revision().0;
-                    tracing::warn!(
-                        target: "affinity::events",
-                        revision,
-                        "the shared state is behind ours; ours is written back"
+                    let text = format!(
+                        "the shared state is behind ours; ours is written back (revision {revision})"
                     );
+                    self.control.events().warn(Kind::Shared, None, &text);
                     if let Replaced::Done(version) = self.write(stored.version, ours).await? {
                         return Ok(version);
                     }
@@ -88,14 +89,18 @@ impl Member {
             Meeting::Same => Look::Same,
             Meeting::Theirs => {
                 let lost = lost_aborts(&ours, &theirs.rollout, change);
-                live.kept.add_facts(lost);
+                live.kept.add_facts(lost, self.control.events());
                 live.kept.heard_of(theirs.endpoints);
+                let revision = theirs.rollout.revision().0;
+                let what = difference(&ours, &theirs.rollout);
                 self.control.accept(&mut live, theirs.rollout);
+                let text = format!("revision {revision} of the shared state: {what}");
+                self.control.events().info(Kind::Rollout, None, &text);
                 Look::Taken
             }
             Meeting::Ours(next) => {
                 let lost = lost_aborts(&theirs.rollout, &ours, change);
-                if live.kept.add_facts(lost) {
+                if live.kept.add_facts(lost, self.control.events()) {
                     self.control.accept(&mut live, ours);
                 }
                 Look::Lost(live.kept.shared_state(next)?)

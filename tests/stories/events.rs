@@ -1,0 +1,192 @@
+//! What the admin side tells while it happens, and what it shows at one look.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use affinity_tests::client::Client;
+use affinity_tests::raw::Raw;
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+
+use super::verbs::stage::{NEW, OLD, Stage};
+
+/// Opens a stream of events; `more` are further fields.
+async fn listen(at: SocketAddr, query: &str, more: &str) -> Raw {
+    let mut stream = Raw::connect(at).await;
+    let head = format!("GET /v1/events{query} HTTP/1.1\r\nHost: {at}\r\n{more}\r\n");
+    stream.write(head).await;
+    let head = stream.read_to("\r\n\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(head.contains("text/event-stream"), "{head}");
+    stream
+}
+
+/// The next event of that name.
+async fn next(stream: &mut Raw, name: &str) -> Value {
+    stream.read_to(&format!("event: {name}\n")).await;
+    let text = stream.read_to("\n\n").await;
+    let data = text.lines().find_map(|line| line.strip_prefix("data: "));
+    let data = data.unwrap_or_else(|| panic!("no data: {text:?}"));
+    serde_json::from_str(data).unwrap_or_else(|e| panic!("{e}: {data}"))
+}
+
+/// The next event of that kind.
+async fn next_of(stream: &mut Raw, kind: &str) -> Value {
+    loop {
+        let event = next(stream, "happened").await;
+        if event["kind"] == kind {
+            return event;
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_change_is_an_event_with_its_verb_who_and_revision() {
+    let stage = Stage::new(90, 10).await;
+    let mut stream = listen(stage.admin().address(), "?overview=false", "").await;
+    let told = stage.admin().weights(&json!({ OLD: 50, NEW: 50 })).await;
+    let event = next_of(&mut stream, "rollout").await;
+    let text = event["text"].as_str().unwrap();
+    for part in [
+        "weights by admin at 127.0.0.1:",
+        &format!("revision {}", told.revision()),
+        &format!("{NEW} active 10 → active 50"),
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+    stage.admin().weights(&json!({ NEW: 50 })).await.accepted();
+    let refused = stage.admin().verb(OLD, "drain", &json!({})).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    stage
+        .admin()
+        .verb(NEW, "abort", &json!({}))
+        .await
+        .accepted();
+    let event = next_of(&mut stream, "rollout").await;
+    let told = "what changed nothing, or was refused, is no event";
+    assert_eq!(event["group"], NEW, "{told}");
+    let text = event["text"].as_str().unwrap();
+    assert!(text.starts_with("abort by admin at "), "{told}: {text}");
+    assert!(text.contains(&format!("aborted to {OLD} (move)")), "{text}");
+}
+
+#[tokio::test]
+async fn a_stream_begins_after_the_last_event_that_was_seen() {
+    let stage = Stage::new(90, 10).await;
+    let at = stage.admin().address();
+    let events = stage.replica.gateway.control().events().clone();
+    for text in ["one", "two\nlines", "three"] {
+        events.info(affinity_gateway::events::Kind::Config, None, text);
+    }
+    let mut stream = listen(at, "?overview=false", "").await;
+    let first = next_of(&mut stream, "config").await;
+    assert_eq!(
+        first["text"], "one",
+        "who has seen nothing gets all that is kept"
+    );
+    let id = first["id"].as_u64().unwrap();
+    let mut stream = listen(at, "?overview=false", &format!("Last-Event-ID: {id}\r\n")).await;
+    let texts = [
+        next_of(&mut stream, "config").await["text"].clone(),
+        next_of(&mut stream, "config").await["text"].clone(),
+    ];
+    assert_eq!(texts, ["two\nlines", "three"]);
+    for (path, id) in [("/v1/events", "x"), ("/v1/events?all", "1")] {
+        let request = Request::get(path).header("last-event-id", id);
+        let told = stage.admin().request(request, Bytes::new()).await;
+        let (kind, _) = told.problem(StatusCode::BAD_REQUEST);
+        assert_eq!(kind, "bad-request", "{path} {id}");
+    }
+}
+
+#[tokio::test]
+async fn streams_end_with_the_gateway_and_hold_nothing_up() {
+    let stage = Stage::new(1, 1).await;
+    let at = stage.admin().address();
+    let mut stream = listen(at, "", "").await;
+    next(&mut stream, "overview").await;
+    let begin = Instant::now();
+    let drained = stage.replica.gateway.shutdown().await;
+    assert!(drained.is_clean(), "{drained:?}");
+    assert!(
+        begin.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        begin.elapsed()
+    );
+    // the last chunk: the stream has ended, it was not cut
+    stream.read_to("\r\n0\r\n\r\n").await;
+}
+
+#[tokio::test]
+async fn only_so_many_streams_are_open_at_a_time() {
+    let stage = Stage::new(1, 1).await;
+    let at = stage.admin().address();
+    let mut open = Vec::new();
+    for _ in 0..32 {
+        open.push(listen(at, "?overview=false", "").await);
+    }
+    let told = stage.admin().get("/v1/events").await;
+    let (kind, _) = told.problem(StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(kind, "too-many-streams");
+    let samples = stage.admin().samples().await;
+    let count = |name| samples.sum(name, &[]);
+    assert_eq!(count("affinity_event_streams_open"), 32.0);
+    assert_eq!(count("affinity_event_streams_refused_total"), 1.0);
+    drop(open);
+    affinity_tests::until("the places are free again", async || {
+        let samples = stage.admin().samples().await;
+        (samples.sum("affinity_event_streams_open", &[]) == 0.0).then_some(())
+    })
+    .await;
+    listen(at, "", "").await;
+}
+
+#[tokio::test]
+async fn an_overview_shows_what_requests_did_since_the_one_before() {
+    let stage = Stage::new(1, 0).await;
+    let at = stage.admin().address();
+    let mut stream = listen(at, "", "").await;
+    let first = next(&mut stream, "overview").await;
+    let group = |overview: &Value, name: &str| {
+        let groups = overview["groups"].as_array().unwrap();
+        let group = groups.iter().find(|group| group["name"] == name);
+        group
+            .unwrap_or_else(|| panic!("no {name}: {overview}"))
+            .clone()
+    };
+    let old = group(&first, OLD);
+    assert_eq!(
+        (
+            &old["state"],
+            &old["share"],
+            &old["stable"],
+            &old["per_second"]
+        ),
+        (&json!("active"), &json!(1.0), &json!(true), &Value::Null),
+        "nobody has looked before: {old}"
+    );
+    let mut client = Client::new(0, &stage.history);
+    for _ in 0..10 {
+        stage.get(&mut client).await;
+    }
+    let overview = affinity_tests::until("the requests show", async || {
+        let overview = next(&mut stream, "overview").await;
+        let old = group(&overview, OLD);
+        let seen = &old["window"]["cohorts"]["current"]["requests"];
+        (seen.as_f64() == Some(10.0)).then_some(overview)
+    })
+    .await;
+    let old = group(&overview, OLD);
+    assert_eq!(old["live_sessions"], 1, "{old}");
+    assert_eq!(old["window"]["cohorts"]["current"]["failed"], 0.0);
+    let [median, most] = ["p50_seconds", "p95_seconds"].map(|key| old["window"][key].as_f64());
+    assert!(median.unwrap() > 0.0 && median <= most, "{old}");
+    assert_eq!(group(&overview, NEW)["window"]["cohorts"], json!({}));
+    let told = stage.admin().get("/v1/overview").await;
+    assert_eq!(told.status, StatusCode::OK);
+    assert_eq!(
+        (&told.json()["stable"], &told.json()["service"]),
+        (&json!(OLD), &json!("checkout"))
+    );
+}
