@@ -41,7 +41,8 @@ mod sockets;
 mod tls;
 mod upgrades;
 
-// What is counted.
+// What is counted and logged.
+mod access;
 mod counts;
 
 // The binary.

@@ -8,6 +8,8 @@ pub mod config;
 // The path of a request, in its order.
 pub mod serve;
 
+pub mod access;
+
 mod discard;
 
 pub mod edge;

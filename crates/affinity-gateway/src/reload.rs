@@ -8,6 +8,7 @@ use thiserror::Error;
 use tower_affinity::core::{GroupName, ServiceName};
 use tower_affinity::store::GuardedStore;
 
+use crate::access::AccessLog;
 use crate::causes::with_causes;
 use crate::config::{ConfigError, Settings, TlsSettings, UpstreamTls};
 use crate::control::{Changed, Control, ControlError};
@@ -34,6 +35,9 @@ pub enum ReloadError {
     /// A setting changed that only a restart can change.
     #[error("{0} cannot be changed while the gateway runs; undo the edit or restart it")]
     NeedsRestart(&'static str),
+    /// The access log cannot be opened.
+    #[error("access_log.path cannot be opened")]
+    AccessLog(#[source] std::io::Error),
     /// A rule forbids the edit.
     #[error(transparent)]
     Control(#[from] ControlError),
@@ -66,6 +70,7 @@ struct Live {
     upstream: Upstream<Sent>,
     checks: Checks,
     feeds: Feeds,
+    log: Option<AccessLog>,
 }
 
 impl Running {
@@ -96,6 +101,7 @@ impl Running {
             stored::of(store, &settings.service, &clock, recorder)
         });
         let store = store.transpose()?;
+        let log = log(&settings, &metrics).map_err(StartError::AccessLog)?;
         let stack = build(
             &settings,
             &control,
@@ -103,6 +109,7 @@ impl Running {
             &metrics,
             &requests,
             store.as_ref(),
+            log.as_ref(),
         )?;
         let mut feeds = Feeds::new(control.clone(), metrics.discovery().clone(), own);
         feeds.follow(&settings);
@@ -120,6 +127,7 @@ impl Running {
                 upstream,
                 checks,
                 feeds,
+                log,
             }),
         })
     }
@@ -216,6 +224,11 @@ impl Running {
             live.upstream.clone()
         };
         let (metrics, requests) = (&self.metrics, &self.requests);
+        let log = if live.settings.access_log == settings.access_log {
+            live.log.clone()
+        } else {
+            log(&settings, metrics).map_err(ReloadError::AccessLog)?
+        };
         let stack = build(
             &settings,
             &self.control,
@@ -223,6 +236,7 @@ impl Running {
             metrics,
             requests,
             self.store.as_ref(),
+            log.as_ref(),
         )?;
         let transport = self.doorstep.prepare(&settings.listen)?;
         let changed = self.control.apply(&settings)?;
@@ -238,6 +252,7 @@ impl Running {
         }
         live.feeds.follow(&settings);
         live.upstream = upstream;
+        live.log = log;
         live.settings = settings;
         Ok(changed)
     }
@@ -282,6 +297,12 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
     ]
     .into_iter()
     .find_map(|(key, same)| (!same).then_some(key))
+}
+
+fn log(settings: &Settings, metrics: &Metrics) -> std::io::Result<Option<AccessLog>> {
+    let log = settings.access_log.as_ref();
+    log.map(|log| AccessLog::open(&log.path, log.format, metrics.access_lost()))
+        .transpose()
 }
 
 /// What each group speaks that says so.

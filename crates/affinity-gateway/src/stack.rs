@@ -13,6 +13,7 @@ use tower_affinity::store::GuardedStore;
 use tower_affinity::{AffinityLayer, BuildError, GatewayLayer, GatewayService};
 use tower_service::Service;
 
+use crate::access::{Access, AccessLayer, AccessLog};
 use crate::config::Settings;
 use crate::control::Control;
 use crate::discard::{Discard, DiscardBody, DiscardLayer, DiscardLimits};
@@ -22,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::upstream::{EndpointService, Upstream};
 
 /// Everything that a request meets after the listener, from the outside to the leaf.
-pub(crate) type Stack = Discard<Edge<Intake<GatewayService<GroupBalance<Dial>>>>>;
+pub(crate) type Stack = Access<Discard<Edge<Intake<GatewayService<GroupBalance<Dial>>>>>>;
 
 /// Speaks to the endpoint that the balancer picked.
 #[derive(Clone, Debug)]
@@ -47,6 +48,7 @@ pub(crate) fn build(
     metrics: &Metrics,
     requests: &Requests,
     store: Option<&GuardedStore>,
+    log: Option<&AccessLog>,
 ) -> Result<Stack, StackError> {
     let (recorder, series) = (metrics.recorder(), metrics.connections().clone());
     let mut affinity = AffinityLayer::builder()
@@ -88,6 +90,7 @@ pub(crate) fn build(
     let unread = DiscardLimits::new(limits.body_timeout, move || series.unread());
     let (early, long) = (recorder.clone(), recorder.clone());
     Ok(ServiceBuilder::new()
+        .layer(AccessLayer::new(log.cloned(), control.clock()))
         .layer(DiscardLayer::new(unread))
         .layer(
             EdgeLayer::new()

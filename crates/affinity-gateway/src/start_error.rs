@@ -58,6 +58,9 @@ pub enum StartError {
     /// No other process could be taken over from; it goes on.
     #[error("no upgrade")]
     Upgrade(#[from] UpgradeError),
+    /// The access log cannot be opened.
+    #[error("access_log.path cannot be opened")]
+    AccessLog(#[source] io::Error),
     /// The metrics cannot be set up.
     #[error("the metrics cannot be set up: {0}")]
     Metrics(String),

@@ -44,6 +44,7 @@ pub mod record;
 pub mod respond;
 pub mod sessions;
 pub mod signal;
+mod spans;
 pub mod store;
 pub mod tag;
 pub mod wire;
@@ -78,6 +79,7 @@ pub use self::rollouts::{Reaching, RolloutSource, Rollouts};
 pub use self::served::ServedBy;
 pub use self::sessions::{Local, LocalSessions};
 pub use self::signal::SignalLayer;
+pub use self::spans::SPANS;
 pub use self::tag::GroupTagLayer;
 pub use self::wire::PinLayer;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tower_affinity::balance::{Balancing, EjectionPolicy};
 use tower_affinity::wire::AssignBy;
 
+use super::access_log::FORMATS;
 use super::balance::CHOICES;
 use super::cookie::SAME_SITES;
 use super::group::{GroupSetting, GroupState};
@@ -14,8 +15,8 @@ use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
 use super::{
-    Discovery, EtcdSettings, Health, Login, RedisServers, RedisSettings, Retries, RollbackPolicy,
-    Settings, StoreKind, StoreSettings,
+    AccessLogSettings, Discovery, EtcdSettings, Health, Login, RedisServers, RedisSettings,
+    Retries, RollbackPolicy, Settings, StoreKind, StoreSettings,
 };
 use crate::serve::Limits;
 use crate::upstream::EndpointProtocol;
@@ -40,6 +41,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         rollback,
         state,
         store,
+        access_log,
     } = settings;
     writeln!(f, "service = \"{service}\"")?;
     writeln!(
@@ -117,7 +119,16 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         let endpoints = list(endpoints);
         writeln!(f, "etcd = {endpoints}\nprefix = {}", quoted(prefix))?;
     }
-    store.iter().try_for_each(|store| store_section(f, store))
+    store.iter().try_for_each(|store| store_section(f, store))?;
+    if let Some(AccessLogSettings { path: file, format }) = access_log {
+        let format = word(&FORMATS, format);
+        write!(
+            f,
+            "\n[access_log]\npath = {}\nformat = \"{format}\"\n",
+            path(file)
+        )?;
+    }
+    Ok(())
 }
 
 fn store_section(f: &mut String, store: &StoreSettings) -> fmt::Result {

@@ -7,6 +7,7 @@
 //!
 //! [`watch`] says when the file may have changed; applying a change is not done here.
 
+mod access_log;
 mod balance;
 mod cookie;
 mod discovery;
@@ -36,6 +37,7 @@ mod tls;
 mod upstream;
 mod watch;
 
+pub use access_log::AccessLogSettings;
 pub use cookie::Cookie;
 pub(crate) use discovery::MAX_ENDPOINTS;
 pub use discovery::{Discovery, DnsName};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tower_affinity::core::{Lifetimes, ServiceName};
 
+use super::access_log::{self, AccessLogSettings};
 use super::document::MAX_BYTES;
 use super::effective;
 use super::error::ConfigError;
@@ -45,6 +46,8 @@ pub struct Settings {
     pub state: StateSettings,
     /// Where assignments are kept besides in pins; `None` for nowhere.
     pub store: Option<StoreSettings>,
+    /// Where a line for each request goes; `None` for nowhere.
+    pub access_log: Option<AccessLogSettings>,
 }
 
 impl Settings {
@@ -131,6 +134,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
     if root.is_clean() {
         store::check(root, store.as_ref(), &scopes);
     }
+    let access_log = access_log::read(root, sources);
     root.finish();
     Some(Settings {
         service: service?,
@@ -142,6 +146,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         rollback,
         state,
         store,
+        access_log,
     })
 }
 

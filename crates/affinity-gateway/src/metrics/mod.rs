@@ -48,6 +48,7 @@ pub(crate) struct Metrics {
     recorder: Recorder,
     config_rejected: Counter,
     upgrades: [Counter; 2],
+    access_lost: Counter,
     discovery: DiscoverySeries,
     health: HealthSeries,
     shared: SharedSeries,
@@ -58,6 +59,7 @@ pub(crate) struct Metrics {
 }
 
 const CONFIG_REJECTED: &str = "affinity_config_rejected_total";
+const ACCESS_LOST: &str = "affinity_access_log_lost_total";
 const UPGRADES: &str = "affinity_upgrades_total";
 
 impl Metrics {
@@ -79,6 +81,9 @@ impl Metrics {
             let key = Key::from_parts(UPGRADES, vec![label]);
             exporter.register_counter(&key, &metadata)
         });
+        let help = "Lines of the access log that could not be written.";
+        exporter.describe_counter(ACCESS_LOST.into(), Some(Unit::Count), help.into());
+        let access_lost = exporter.register_counter(&Key::from_static_name(ACCESS_LOST), &metadata);
         let shared = SharedSeries::register(&exporter, &metadata);
         let transport = TransportSeries::register(&exporter, &metadata);
         let connections = ConnectionSeries::register(&exporter, &metadata);
@@ -90,6 +95,7 @@ impl Metrics {
             recorder: Recorder::new(Arc::<PrometheusRecorder>::clone(&exporter)),
             config_rejected,
             upgrades,
+            access_lost,
             discovery: DiscoverySeries::register(Arc::<PrometheusRecorder>::clone(&exporter)),
             health: HealthSeries::register(exporter),
             shared,
@@ -115,6 +121,11 @@ impl Metrics {
 
     pub(crate) fn config_rejected(&self) {
         self.config_rejected.increment(1);
+    }
+
+    /// Counts lines of the access log that could not be written.
+    pub(crate) fn access_lost(&self) -> Counter {
+        self.access_lost.clone()
     }
 
     /// What is counted of connections.
@@ -197,8 +208,8 @@ impl std::fmt::Debug for Metrics {
 #[cfg(test)]
 mod tests {
     use super::{
-        CONFIG_REJECTED, UPGRADES, connections, discovery, health, shared, streams, transport,
-        upstream,
+        ACCESS_LOST, CONFIG_REJECTED, UPGRADES, connections, discovery, health, shared, streams,
+        transport, upstream,
     };
 
     #[test]
@@ -223,6 +234,7 @@ mod tests {
             transport::NOT_AFTER,
         ];
         for name in own.map(|(name, _)| name).into_iter().chain([
+            ACCESS_LOST,
             CONFIG_REJECTED,
             UPGRADES,
             upstream::TIMEOUTS,

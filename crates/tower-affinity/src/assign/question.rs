@@ -9,12 +9,14 @@ use tower_affinity_core::{
     Absence, Cause, Decision, Inputs, Kind, LiveCounts, Newer, Outcome, Policy, Presented as Shows,
     Revision, SessionPin, Shown, StoreCall, StoreError, decide,
 };
+use tracing::Span;
 
 use super::settle::Settle;
 use super::state::State;
 use super::stored::{Heard, Word, row_key};
 use crate::random::fresh_session;
 use crate::rollouts::{Asked, Waiting};
+use crate::spans;
 use crate::wire::Presented;
 
 /// How often a request hears of a greater pin than that which it was decided on: once where another
@@ -36,6 +38,7 @@ pub(super) struct Question {
     decision: Option<Decision>,
     live: LiveCounts,
     rounds: u8,
+    span: Span,
 }
 
 /// What was decided, and what goes with it.
@@ -45,6 +48,7 @@ pub(super) struct Decided {
     pub(super) settle: Settle,
     /// How many sessions live where, if that has a say.
     pub(super) live: LiveCounts,
+    pub(super) span: Span,
 }
 
 /// The answer to a [`Question`].
@@ -112,6 +116,7 @@ impl Question {
             decision: None,
             live: LiveCounts::Unknown,
             rounds: 0,
+            span: spans::decide(),
         }
     }
 
@@ -219,6 +224,7 @@ impl Question {
                 decision,
                 settle: self.settle,
                 live: self.live,
+                span: self.span,
             });
         };
         if let Some(pin) = &decision.pin {

@@ -14,9 +14,9 @@ use super::future::{Answer, ResponseFuture, Undecided};
 use super::question::{Asking, Decided, Question};
 use super::refuse::{refusal, visited};
 use super::state::State;
-use crate::Affinity;
 use crate::problem::is_grpc;
 use crate::wire::Presented;
+use crate::{Affinity, spans};
 
 /// Decides which group serves a request; see the [module](super).
 #[derive(Clone, Debug)]
@@ -99,7 +99,10 @@ where
         decision,
         settle,
         live,
+        span,
     } = decided;
+    spans::decided(&span, &decision);
+    drop(span);
     if decision.kind == Kind::Refused {
         let response = refusal(&decision, &settle);
         state.recorder.refused(&decision, response.status());

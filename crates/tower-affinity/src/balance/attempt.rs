@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 
 use http::{Request, Response, StatusCode};
 use tower_affinity_core::GroupName;
+use tracing::Span;
+use tracing::field::Empty;
 
 use super::body::BalanceBody;
 use super::error::{Error, Unserved};
@@ -14,10 +16,10 @@ use super::lease::Lease;
 use super::outcome::Outcome;
 use super::tunnelled::is_tunnel;
 use crate::problem::MISDIRECTED;
-use crate::record::{Recorder, RetryOutcome};
+use crate::record::{Account, Recorder, RetryOutcome};
 use crate::respond::UpstreamFault;
 use crate::tag::correct;
-use crate::{Affinity, BoxError, ServedBy};
+use crate::{Affinity, BoxError, SPANS, ServedBy};
 
 /// An attempt that is under way.
 #[derive(Debug)]
@@ -63,6 +65,32 @@ pub(super) enum Harm {
 }
 
 impl Attempt {
+    /// An attempt at the endpoint of `lease`.
+    pub(super) fn new(lease: Lease, groups: Groups, recorder: Recorder) -> Self {
+        Self {
+            lease,
+            groups,
+            recorder,
+            further: None,
+        }
+    }
+
+    /// Begins: whoever logs or traces the request is told.
+    pub(super) fn begin<B>(&self, request: &Request<B>) -> Span {
+        let endpoint = self.lease.endpoint().address();
+        let account = Account::of(request.extensions());
+        let nth = account.map(|account| account.attempt(endpoint));
+        tracing::debug_span!(
+            target: SPANS,
+            "affinity.attempt",
+            affinity.group = %self.lease.group(),
+            affinity.endpoint = %endpoint,
+            http.request.resend_count = nth.map(|nth| nth.saturating_sub(1)),
+            http.response.status_code = Empty,
+            error.type = Empty,
+        )
+    }
+
     /// Tells an endpoint that serves in place of the session's own that it does.
     pub(super) fn tell<B>(&self, request: &mut Request<B>) {
         let Some(served) = self.lease.bound_to() else {
@@ -151,6 +179,16 @@ impl Attempt {
 }
 
 impl Harm {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreached => "unreached",
+            Self::Unsent => "unsent",
+            Self::Misdirected => "wrong_group",
+            Self::Unknown => "failed",
+            Self::Final => "final",
+        }
+    }
+
     /// The error to answer after all of `tried` were asked. If the last of them was not reached and
     /// nobody else is left to ask, no endpoint of the group is ready, whatever the checks know.
     pub(super) fn answer(

@@ -9,6 +9,7 @@ use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
+use tracing::Span;
 
 use super::attempt::Attempt;
 use super::body::BalanceBody;
@@ -28,6 +29,8 @@ pin_project! {
         #[pin]
         state: State<C::Service, B>,
         again: Option<(Plan<B>, C)>,
+        // the present attempt's
+        span: Span,
     }
 }
 
@@ -56,9 +59,11 @@ where
         attempt: Attempt,
         again: Option<(Plan<B>, C)>,
     ) -> Self {
+        let span = attempt.begin(&request);
         Self {
             state: State::wait(connect, request, attempt),
             again,
+            span,
         }
     }
 
@@ -66,6 +71,7 @@ where
         Self {
             state: State::Unserved { unserved },
             again: None,
+            span: Span::none(),
         }
     }
 }
@@ -103,10 +109,14 @@ where
         loop {
             // what the present state has to wait for
             let ended = match this.state.as_mut().project() {
-                StateProj::Waiting { service, .. } => ready!(service.poll_ready(cx))
-                    .map(|()| None)
-                    .map_err(Into::into),
+                StateProj::Waiting { service, .. } => {
+                    let _within = this.span.enter();
+                    ready!(service.poll_ready(cx))
+                        .map(|()| None)
+                        .map_err(Into::into)
+                }
                 StateProj::Called { answer, .. } => {
+                    let _within = this.span.enter();
                     ready!(answer.poll(cx)).map(Some).map_err(Into::into)
                 }
                 StateProj::Unserved { .. } | StateProj::Done => Ok(None),
@@ -119,17 +129,21 @@ where
                     attempt,
                 } => match ended {
                     Ok(_) => {
-                        let answer = service.call(request);
+                        let answer = this.span.in_scope(|| service.call(request));
                         this.state.set(State::Called { answer, attempt });
                         continue;
                     }
                     Err(error) => attempt.refused(error),
                 },
                 StateReplace::Called { attempt, .. } => match ended {
-                    Ok(Some(response)) => match attempt.answered(response) {
-                        Ok(response) => return Poll::Ready(Ok(response)),
-                        Err(failure) => failure,
-                    },
+                    Ok(Some(response)) => {
+                        let status = response.status().as_u16();
+                        this.span.record("http.response.status_code", status);
+                        match attempt.answered(response) {
+                            Ok(response) => return Poll::Ready(Ok(response)),
+                            Err(failure) => failure,
+                        }
+                    }
                     Err(error) => attempt.failed(error),
                     Ok(None) => panic!("the state that was just polled has changed"),
                 },
@@ -138,11 +152,13 @@ where
                 }
                 StateReplace::Done => panic!("polled after it was ready"),
             };
+            this.span.record("error.type", failure.harm.as_str());
             let Some((plan, connect)) = this.again.as_mut() else {
                 return Poll::Ready(Err(failure.answer()));
             };
             match plan.next(failure) {
                 Ok((attempt, request)) => {
+                    *this.span = attempt.begin(&request);
                     this.state.set(State::wait(connect, request, attempt));
                 }
                 Err(error) => return Poll::Ready(Err(error)),

@@ -97,10 +97,8 @@ impl<B: Body<Data = Bytes>> Plan<B> {
                 tracing::debug!(%group, %address, %next, attempts, ?harm, "request is sent again");
                 let further = Further::begin(group, recorder.clone());
                 let attempt = Attempt {
-                    lease,
-                    groups,
-                    recorder,
                     further: Some(further),
+                    ..Attempt::new(lease, groups, recorder)
                 };
                 let mut request = Request::from_parts(self.head.clone(), body);
                 request.extensions_mut().insert(Again {

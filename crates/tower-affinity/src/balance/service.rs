@@ -103,12 +103,7 @@ where
             let (plan, request) = Plan::begin(request, retries, rollouts, now);
             (Some((plan, self.connect.clone())), request)
         };
-        let attempt = Attempt {
-            lease,
-            groups: self.groups.clone(),
-            recorder: self.recorder.clone(),
-            further: None,
-        };
+        let attempt = Attempt::new(lease, self.groups.clone(), self.recorder.clone());
         ResponseFuture::begin(&self.connect, request, attempt, again)
     }
 }

@@ -73,8 +73,11 @@ where
                 }
                 let len = frame.data_ref().map_or(0, |data| data.remaining() as u64);
                 *this.left = this.left.map(|left| left.saturating_sub(len));
-                if let (Some(0), Some(running)) = (*this.left, this.running.as_mut()) {
-                    running.is_whole(*this.class);
+                if let Some(running) = this.running.as_mut() {
+                    running.gave(len);
+                    if *this.left == Some(0) {
+                        running.is_whole(*this.class);
+                    }
                 }
                 this.inner.is_end_stream().then_some(*this.class)
             }

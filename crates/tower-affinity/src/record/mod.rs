@@ -38,6 +38,7 @@
 //! # let _ = (affinity, stack);
 //! ```
 
+mod account;
 mod body;
 mod future;
 mod live;
@@ -57,6 +58,7 @@ mod tests;
 
 use tower_layer::Layer;
 
+pub use self::account::{Account, Summary};
 pub use self::body::MetricsBody;
 pub use self::future::ResponseFuture;
 pub(crate) use self::local::{LocalEnd, fields_dropped};

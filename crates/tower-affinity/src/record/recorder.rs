@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use http::StatusCode;
+use http::{Extensions, StatusCode};
 use metrics::{Counter, Key, Label};
 use tower_affinity_core::{
     Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, SessionPin, Sketch, State,
     Timestamp,
 };
 
+use super::account::Account;
 use super::local::LocalSeries;
 use super::names;
 use super::once::Once;
@@ -202,13 +203,14 @@ impl Recorder {
         }
     }
 
-    pub(super) fn start(&self, affinity: Option<&Affinity>) -> Running {
-        match affinity {
-            Some(affinity) => {
-                Running::start(self.series(affinity.group()), affinity.decision().into())
-            }
-            None => Running::start(self.series("unknown"), Labels::UNKNOWN),
-        }
+    pub(super) fn start(&self, extensions: &Extensions) -> Running {
+        let affinity: Option<&Affinity> = extensions.get();
+        let (group, labels) = match affinity {
+            Some(affinity) => (affinity.group(), affinity.decision().into()),
+            None => ("unknown", Labels::UNKNOWN),
+        };
+        let account = Account::of(extensions).cloned();
+        Running::start(self.series(group), labels, account)
     }
 
     /// Whether more is to be counted once the answer to this decision is there: see

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tower_affinity_core::Decision;
 
+use super::account::Account;
 use super::series::{CodeClass, Labels, Series};
 use crate::clock::Stopwatch;
 
@@ -15,17 +16,27 @@ pub(super) struct Running {
     started: Stopwatch,
     in_flight: bool,
     class: Option<CodeClass>,
+    /// What the answer's body has brought, in bytes.
+    body: u64,
+    account: Option<Account>,
 }
 
 impl Running {
-    pub(super) fn start(series: Arc<Series>, labels: Labels) -> Self {
+    pub(super) fn start(series: Arc<Series>, labels: Labels, account: Option<Account>) -> Self {
         Self {
             in_flight: series.enter(),
             series,
             labels,
             started: Stopwatch::start(),
             class: None,
+            body: 0,
+            account,
         }
+    }
+
+    /// Part of the answer's body was given out.
+    pub(super) fn gave(&mut self, bytes: u64) {
+        self.body = self.body.saturating_add(bytes);
     }
 
     /// All that there is to send was given out: it has not ended, but will end with `class`.
@@ -52,5 +63,8 @@ impl Drop for Running {
         self.series.request(self.labels, class);
         self.series
             .duration(self.labels.cohort, self.started.elapsed());
+        if let Some(account) = &self.account {
+            account.ended(class, self.body);
+        }
     }
 }

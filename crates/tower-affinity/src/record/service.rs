@@ -39,7 +39,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let affinity = request.extensions().get::<Affinity>();
-        let running = self.recorder.start(affinity);
+        let running = self.recorder.start(request.extensions());
         let awaits = affinity.filter(|affinity| Recorder::awaits(affinity.decision()));
         let awaits = awaits.map(|affinity| (self.recorder.clone(), affinity.clone()));
         let is_head = request.method() == Method::HEAD;

@@ -114,6 +114,10 @@ fn every_key_has_a_row_in_its_table() {
             "## `[store]`",
             format!("{MINIMAL}[store]\nkind = \"redis\"\nurl = \"redis://a:1\"\nstranger = 1"),
         ),
+        (
+            "## `[access_log]`",
+            format!("{MINIMAL}[access_log]\npath = \"a\"\nstranger = 1"),
+        ),
     ] {
         // the refusal of an unknown key names all that are known there
         let error = read(&text).unwrap_err();

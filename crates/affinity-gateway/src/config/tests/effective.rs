@@ -8,7 +8,8 @@ fn effective_settings_parse_to_themselves() {
         "weight    = 10\nstate     = \"active\"",
         "state = \"aborted\"\nabort_to = \"9f1c2ab\"",
     );
-    for text in [EXAMPLE, MINIMAL, &aborted] {
+    let logged = format!("{MINIMAL}[access_log]\npath = \"a.log\"\nformat = \"text\"\n");
+    for text in [EXAMPLE, MINIMAL, &aborted, &logged] {
         let once = settings(text);
         assert_eq!(
             settings(&once.effective()),

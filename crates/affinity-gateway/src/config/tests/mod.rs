@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::{ConfigError, Settings, parse};
 
+mod access_log;
 mod balance;
 mod discovery;
 mod documented;

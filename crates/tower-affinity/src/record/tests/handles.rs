@@ -44,7 +44,7 @@ fn every_series_is_described_with_a_unit() {
     recorder.signal_ignored();
     recorder.claims_dropped();
     recorder
-        .start(None)
+        .start(&http::Extensions::new())
         .end(crate::record::series::CodeClass::Success);
     let all = seen.snapshot().into_vec();
     assert_eq!(all.len(), 7);
