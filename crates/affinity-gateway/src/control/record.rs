@@ -134,6 +134,7 @@ impl Control {
             open: self.open(&rollout, id),
             acknowledged: acknowledged(&rollout, id, live.record.as_ref(), at),
             live: None,
+            counted: None,
             id: id.clone(),
         });
         ReplicaRecord {

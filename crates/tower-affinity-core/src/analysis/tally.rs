@@ -1,5 +1,7 @@
 //! [`Tally`]: what is counted of one group since a step of the rollout.
 
+use crate::{Revision, Timestamp};
+
 /// Counts of one group since one step of the rollout.
 ///
 /// `sessions` to `slow` are of cohort `current`: sessions that the draw assigned to the group since
@@ -34,6 +36,29 @@ impl Tally {
             requests: self.requests.saturating_add(other.requests),
             failed_requests: self.failed_requests.saturating_add(other.failed_requests),
         }
+    }
+}
+
+/// A tally, and which step it counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepTally {
+    /// The revision of the step.
+    pub step: Revision,
+    /// Since when it is counted: later than the step where a process began after that.
+    pub since: Timestamp,
+    /// The counts.
+    pub tally: Tally,
+}
+
+impl StepTally {
+    /// Both together, from the earlier of both times on; `None` if they count from two steps.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Option<Self> {
+        (self.step == other.step).then(|| Self {
+            step: self.step,
+            since: self.since.min(other.since),
+            tally: self.tally.merge(other.tally),
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Acknowledged, GroupRecord, MAX_ADMIN, ReplicaRecord, Sketch};
+use crate::analysis::{StepTally, Tally};
 use crate::{GroupId, KeyDigest, Revision, Timestamp};
 
 /// The version of the document that this release writes and reads.
@@ -57,6 +58,21 @@ struct GroupDocument {
     open: u64,
     acknowledged: Option<AcknowledgedDocument>,
     live: Option<String>,
+    /// Not in the records of the first releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<CountedDocument>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CountedDocument {
+    step: u64,
+    since: u64,
+    sessions: u64,
+    failed: u64,
+    completed: u64,
+    slow: u64,
+    requests: u64,
+    failed_requests: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -184,6 +200,7 @@ impl From<&GroupRecord> for GroupDocument {
                 at: known.at.as_millis(),
             }),
             live: group.live.as_ref().map(Sketch::to_text),
+            counted: group.counted.map(CountedDocument::from),
         }
     }
 }
@@ -206,6 +223,47 @@ impl TryFrom<GroupDocument> for GroupRecord {
                 at: Timestamp::from_millis(known.at),
             }),
             live: live.transpose()?,
+            counted: group.counted.map(StepTally::from),
         })
+    }
+}
+
+impl From<StepTally> for CountedDocument {
+    fn from(counted: StepTally) -> Self {
+        let Tally {
+            sessions,
+            failed,
+            completed,
+            slow,
+            requests,
+            failed_requests,
+        } = counted.tally;
+        Self {
+            step: counted.step.0,
+            since: counted.since.as_millis(),
+            sessions,
+            failed,
+            completed,
+            slow,
+            requests,
+            failed_requests,
+        }
+    }
+}
+
+impl From<CountedDocument> for StepTally {
+    fn from(document: CountedDocument) -> Self {
+        Self {
+            step: Revision(document.step),
+            since: Timestamp::from_millis(document.since),
+            tally: Tally {
+                sessions: document.sessions,
+                failed: document.failed,
+                completed: document.completed,
+                slow: document.slow,
+                requests: document.requests,
+                failed_requests: document.failed_requests,
+            },
+        }
     }
 }

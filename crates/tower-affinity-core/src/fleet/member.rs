@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{Announced, RecordError, ReplicaRecord, Sketch};
-use crate::{GroupId, Timestamp};
+use crate::analysis::StepTally;
+use crate::{GroupId, Revision, Timestamp};
 
 /// All replicas that are not forgotten, as one of them sees them.
 ///
@@ -74,6 +75,19 @@ impl Fleet {
             .filter_map(|record| record.group(id)?.live.as_ref())
             .for_each(|seen| live.merge(seen));
         live
+    }
+
+    /// What all replicas have counted of a group since the step of that revision; `None` if none has.
+    ///
+    /// A replica that is not there any more has its sessions in it: they were dealt like all others.
+    #[must_use]
+    pub fn counted(&self, id: &GroupId, step: Revision) -> Option<StepTally> {
+        let counted = self
+            .records()
+            .filter_map(|record| record.group(id)?.counted);
+        counted
+            .filter(|counted| counted.step == step)
+            .reduce(|all, counted| all.merge(counted).unwrap_or(all))
     }
 
     /// All records that can be read, the own one first.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Sketch;
+use crate::analysis::StepTally;
 use crate::{GroupId, InvalidName, KeyDigest, KeyId, Revision, State, Timestamp};
 
 /// What one replica says of itself, again and again while it lives and once more when it leaves.
@@ -49,6 +50,8 @@ pub struct GroupRecord {
     pub acknowledged: Option<Acknowledged>,
     /// Its live sessions as this replica saw them.
     pub live: Option<Sketch>,
+    /// What this replica has counted of it since a step of the rollout.
+    pub counted: Option<StepTally>,
 }
 
 /// A replica has put in force that a group takes no new sessions.

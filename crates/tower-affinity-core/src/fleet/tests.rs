@@ -50,5 +50,6 @@ fn group(
             at: at(secs),
         }),
         live: None,
+        counted: None,
     }
 }

@@ -3,8 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{group, record};
+use crate::analysis::{StepTally, Tally};
 use crate::fixtures::{at, id, key, session};
-use crate::{Acknowledged, Keyring, RecordError, ReplicaRecord, Sketch, State};
+use crate::{
+    Acknowledged, Announced, Fleet, Keyring, RecordError, ReplicaRecord, Revision, Sketch, State,
+};
 
 /// A record that has something of everything.
 fn rich() -> ReplicaRecord {
@@ -12,12 +15,71 @@ fn rich() -> ReplicaRecord {
     sketch.insert(session(7));
     let mut known = group("A", Some(1_800), 3, Some(1));
     known.live = Some(sketch);
+    known.counted = Some(counted(8, 3, 90));
     ReplicaRecord {
         admin: Some("10.0.0.7:9090".to_owned()),
         config: Some("00ff00ff".parse().unwrap()),
         groups: vec![known, group("B", None, 0, None)],
         ..record(at(2))
     }
+}
+
+fn counted(step: u64, since: i64, sessions: u64) -> StepTally {
+    StepTally {
+        step: Revision(step),
+        since: at(since),
+        tally: Tally {
+            sessions,
+            failed: 1,
+            completed: 2,
+            slow: 3,
+            requests: u64::MAX,
+            failed_requests: 4,
+        },
+    }
+}
+
+#[test]
+fn a_record_of_the_first_releases_has_counted_nothing() {
+    let mut document = rich().to_document();
+    let group = document["groups"][0].as_object_mut().unwrap();
+    assert!(group.remove("counted").is_some(), "it is written");
+    let record = ReplicaRecord::from_document(&document).unwrap();
+    assert_eq!(record.groups[0].counted, None);
+    assert_eq!(record.groups[0].live, rich().groups[0].live);
+}
+
+#[test]
+fn the_fleet_counts_what_belongs_to_the_step() {
+    let of = |counted| {
+        let mut known = group("A", None, 0, None);
+        known.counted = counted;
+        ReplicaRecord {
+            groups: vec![known],
+            ..record(at(2))
+        }
+    };
+    let said = |name: &str, alive, record: ReplicaRecord| Announced {
+        replica: name.to_owned(),
+        record: record.to_document().to_string(),
+        alive,
+    };
+    let announced = [
+        said("own", true, of(Some(counted(8, 0, 5)))),
+        said("other", true, of(Some(counted(8, 3, 10)))),
+        said("silent", false, of(Some(counted(8, 2, 20)))),
+        said("behind", true, of(Some(counted(7, 1, 40)))),
+        said("old", true, of(None)),
+    ];
+    let fleet = Fleet::new("own", of(None), &announced);
+    let all = fleet.counted(&id("A", 1), Revision(8)).unwrap();
+    assert_eq!((all.tally.sessions, all.since), (30, at(2)));
+    assert_eq!(fleet.counted(&id("A", 1), Revision(9)), None);
+    assert_eq!(
+        fleet.counted(&id("A", 2), Revision(8)),
+        None,
+        "another generation"
+    );
 }
 
 #[test]
@@ -41,7 +103,7 @@ fn a_later_version_is_refused_by_its_number() {
 #[test]
 fn what_is_not_of_our_making_is_refused() {
     type Break = fn(&mut Value);
-    let breaks: [(&str, Break); 13] = [
+    let breaks: [(&str, Break); 14] = [
         ("not an object", |d| *d = json!("garbage")),
         ("no time", |d| {
             d.as_object_mut().unwrap().remove("at");
@@ -65,6 +127,9 @@ fn what_is_not_of_our_making_is_refused() {
         ("a long address", |d| d["admin"] = json!("a".repeat(257))),
         ("an address that moves the cursor", |d| {
             d["admin"] = json!("\u{1b}[2J")
+        }),
+        ("counts that are none", |d| {
+            d["groups"][0]["counted"]["failed"] = json!(-1)
         }),
         ("a sketch", |d| d["groups"][0]["live"] = json!("A")),
     ];

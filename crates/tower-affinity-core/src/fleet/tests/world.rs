@@ -330,6 +330,7 @@ impl World {
             open: replica.open,
             acknowledged: replica.acknowledged,
             live: None,
+            counted: None,
         };
         ReplicaRecord {
             left,

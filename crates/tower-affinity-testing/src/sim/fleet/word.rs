@@ -108,6 +108,7 @@ impl World<'_> {
                 open: self.open(replica, id_of(id)),
                 acknowledged,
                 live: None,
+                counted: None,
             }
         });
         ReplicaRecord {
