@@ -43,6 +43,7 @@ bench-stores rows="1000000":
     #!/usr/bin/env bash
     set -euo pipefail
     cargo build --release -p affinity-measure
+    "${CARGO_TARGET_DIR:-target}/release/cold" $(({{rows}} * 100 >> 20))
     echo '| store | rows | bytes a row | at most | fill, ns | refresh, ns | middle 80 % |'
     echo '| --- | ---: | ---: | ---: | ---: | ---: | ---: |'
     for store in memory-store hashbrown dashmap scc papaya moka; do

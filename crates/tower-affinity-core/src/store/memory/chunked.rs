@@ -1,19 +1,19 @@
 //! A list that grows by chunks: growing moves nothing and wastes less than one chunk.
 
-use std::num::NonZeroU32;
+use std::num::NonZeroU16;
 
 const BITS: u32 = 9;
 const CHUNK: usize = 1 << BITS;
 
-/// The place of an item in a [`Chunked`]. An `Option` of it is no larger.
+/// The place of an item in a [`Chunked`]: of 65,535 at most. An `Option` of it is no larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Number(NonZeroU32);
+pub(super) struct Number(NonZeroU16);
 
 /// A list whose items are found by number and never move.
 #[derive(Debug)]
 pub(super) struct Chunked<T> {
     chunks: Vec<Vec<T>>,
-    len: u32,
+    len: u16,
 }
 
 impl<T> Chunked<T> {
@@ -34,7 +34,7 @@ impl<T> Chunked<T> {
                 self.chunks.push(chunk);
             }
         }
-        let number = Number(NonZeroU32::MIN.saturating_add(self.len));
+        let number = Number(NonZeroU16::MIN.saturating_add(self.len));
         self.len += 1;
         number
     }
@@ -74,6 +74,6 @@ mod tests {
         }
         assert_eq!(list.chunks.len(), 4);
         assert!(list.chunks.iter().all(|chunk| chunk.capacity() == CHUNK));
-        assert_eq!(size_of::<Option<Number>>(), 4);
+        assert_eq!(size_of::<Option<Number>>(), 2);
     }
 }

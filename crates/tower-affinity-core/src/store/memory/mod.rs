@@ -1,13 +1,15 @@
 //! Assignments in the memory of this process, bounded and exactly counted.
 //!
-//! Rows are spread over shards, each behind a lock of its own. A shard finds a row by an index of
-//! row numbers, keeps it packed in a chunked slab, and links it in a timer wheel under the second in
-//! which it ends. Names of groups and endpoints are kept once per shard, for as long as a row refers
-//! to them. What lives where is counted in atomics that no reader has to lock a shard for.
+//! Rows are spread over shards, each behind a lock of its own. A shard finds a row by an index whose
+//! buckets are cache lines, keeps it packed in a chunked slab, and links it in a timer wheel under
+//! the second in which it ends. Names of groups and endpoints are kept once per shard, for as long as
+//! a row refers to them. What lives where is counted in atomics that no reader has to lock a shard
+//! for.
 
 mod chunked;
 mod count;
 mod hash;
+mod index;
 mod names;
 mod packed;
 mod shard;
@@ -42,29 +44,34 @@ mod tests;
 /// are exact without anything in the background. A clock that steps is followed: rows that have
 /// ended by a time that was swept do not come back, and later ones end by the clock as it is.
 ///
-/// All calls are answered at once. A row costs about 100 bytes beside its key; one that tells claims
-/// of another release, or a last move from a group that is not known any more, is kept whole as well
-/// and costs about 300. Memory once taken is kept for later rows. Seconds have 32 bits, which is enough
-/// until the year 2106.
+/// All calls are answered at once. A row costs about 85 bytes beside its key, of which 6 are taken for
+/// the whole capacity soon after the first rows; one that tells claims of another release, or a last
+/// move from a group that is not known any more, is kept whole as well and costs about 300. Memory
+/// once taken is kept for later rows. Seconds have 32 bits, which is enough until the year 2106.
 pub struct MemoryStore {
     shards: Box<[Mutex<Shard>]>,
     capacity: usize,
     shared: Arc<Shared>,
 }
 
-/// The rows of a shard: so few that growing its index, its longest pause, takes a fraction of a
-/// millisecond, and so many that chance fills the first one not long before the others.
+/// The rows of a shard: so few that looking at all of them, its longest pause, takes a fraction of
+/// a millisecond, and so many that chance fills the first one not long before the others.
 const ROWS_PER_SHARD: usize = 1 << 14;
 
-/// The most shards; those of a store of 10 million rows.
-const MAX_SHARDS: usize = 1 << 10;
+/// The most shards.
+const MAX_SHARDS: usize = 1 << 16;
+
+/// The most rows. Those of a shard, and twice as many names, are told apart by 16 bits.
+const MOST_ROWS: usize = MAX_SHARDS * ROWS_PER_SHARD;
 
 impl MemoryStore {
-    /// An empty store for `capacity` rows, which takes memory as rows come. With 0 it keeps nothing.
+    /// An empty store for `capacity` rows, at most 2³⁰, which takes memory as rows come. With 0 it
+    /// keeps nothing.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
+        let capacity = capacity.min(MOST_ROWS);
         let shards = capacity.div_ceil(ROWS_PER_SHARD).next_power_of_two();
-        Self::with_shards(capacity, shards.clamp(1, MAX_SHARDS))
+        Self::with_shards(capacity, shards)
     }
 
     /// A store of a power of two of shards.

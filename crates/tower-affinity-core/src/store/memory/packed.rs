@@ -1,4 +1,4 @@
-//! A row as it lies in memory: 88 bytes.
+//! A row as it lies in memory: 80 bytes.
 
 use super::chunked::Number;
 use super::names::Names;
@@ -138,6 +138,6 @@ const fn joined([high, low]: [u64; 2]) -> u128 {
 mod tests {
     #[test]
     fn a_row_is_as_small_as_it_says() {
-        assert_eq!(size_of::<super::Packed>(), 88);
+        assert_eq!(size_of::<super::Packed>(), 80);
     }
 }

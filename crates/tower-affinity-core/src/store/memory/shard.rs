@@ -30,7 +30,7 @@ pub(super) struct Shard {
 impl Shard {
     pub(super) fn new(capacity: usize, shared: Arc<Shared>) -> Self {
         Self {
-            table: Table::new(Arc::clone(&shared.counts)),
+            table: Table::new(capacity, Arc::clone(&shared.counts)),
             wheel: Wheel::new(),
             capacity,
             shared,

@@ -3,18 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
 use super::chunked::{Chunked, Number};
 use super::count::Counts;
 use super::hash::KeyHash;
+use super::index::Index;
 use super::names::{Names, Reason};
 use super::packed::{Packed, is_whole};
 use crate::{EndpointRef, RowKey, SessionId, SessionPin};
 
 #[derive(Debug)]
 pub(super) struct Table {
-    index: HashTable<Number>,
+    index: Index,
     rows: Chunked<Packed>,
     spare: Vec<Number>,
     /// The pins that their rows do not say all of.
@@ -24,9 +23,9 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(counts: Arc<Counts>) -> Self {
+    pub(super) fn new(capacity: usize, counts: Arc<Counts>) -> Self {
         Self {
-            index: HashTable::new(),
+            index: Index::new(capacity),
             rows: Chunked::new(),
             spare: Vec::new(),
             whole: HashMap::new(),
@@ -41,8 +40,8 @@ impl Table {
 
     pub(super) fn find(&self, key: RowKey) -> Option<Number> {
         let key = Packed::bits(key);
-        let is_same = |row: &Number| self.rows.get(*row).key() == key;
-        self.index.find(self.hash.of(key), is_same).copied()
+        let is_same = |row| self.rows.get(row).key() == key;
+        self.index.find(self.hash.of(key), is_same)
     }
 
     pub(super) fn session(&self, row: Number) -> SessionId {
@@ -73,8 +72,7 @@ impl Table {
             }
             None => self.rows.push(packed),
         };
-        let hash = |row: &Number| self.hash.of(self.rows.get(*row).key());
-        self.index.insert_unique(hash(&row), row, hash);
+        self.index.insert(self.hash.of(Packed::bits(key)), row);
         self.keep_whole(row, pin);
         row
     }
@@ -96,9 +94,7 @@ impl Table {
         let packed = self.rows.get(row);
         let Packed { place, from, .. } = *packed;
         let hash = self.hash.of(packed.key());
-        if let Ok(found) = self.index.find_entry(hash, |other| *other == row) {
-            found.remove();
-        }
+        self.index.remove(hash, row);
         self.names.exchange(place, None, Reason::Lives);
         self.names.exchange(from, None, Reason::Left);
         self.whole.remove(&row);

@@ -31,8 +31,8 @@ struct Link {
 #[derive(Clone, Copy, Debug)]
 enum Before {
     Row(Number),
-    /// It is the first one that is filed under this second.
-    Second(u32),
+    /// It is the first one of this slot.
+    Slot(u16),
 }
 
 impl Wheel {
@@ -125,7 +125,7 @@ impl Wheel {
         if let Some(next) = next {
             self.links.get_mut(next).before = Before::Row(row);
         }
-        let before = Before::Second(second);
+        let before = Before::Slot((second % SLOTS) as u16);
         let link = Link { before, next };
         if self.links.has(row) {
             *self.links.get_mut(row) = link;
@@ -141,7 +141,7 @@ impl Wheel {
         }
         match before {
             Before::Row(before) => self.links.get_mut(before).next = next,
-            Before::Second(second) => self.slots.set_first(second, next),
+            Before::Slot(slot) => self.slots.set_first(slot.into(), next),
         }
     }
 }
