@@ -20,6 +20,8 @@ mod shared;
 mod sync;
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::{Lifetimes, SessionId, SessionPin, Timestamp};
 
@@ -63,6 +65,12 @@ pub trait PinStore: fmt::Debug + Send + Sync + 'static {
 
     /// The live sessions, as far as they are known at `now`.
     fn live(&self, now: Timestamp) -> LiveCounts;
+
+    /// This store for a request that has `waited` for it already, where that leaves it less time;
+    /// `None`, the default, where it does not.
+    fn having_waited(&self, _waited: Duration) -> Option<Arc<dyn PinStore>> {
+        None
+    }
 
     /// What is to be done about once a second: sweep what has ended, count anew where counting takes
     /// a while. Nothing but the age of [`live`](Self::live) depends on it.

@@ -1,6 +1,7 @@
 //! A store behind an `Arc` is that store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Claim, LiveCounts, PinStore, RowFault, RowKey, StoreCall, Terms};
 use crate::{SessionId, SessionPin, Timestamp};
@@ -28,6 +29,10 @@ impl<S: PinStore + ?Sized> PinStore for Arc<S> {
 
     fn live(&self, now: Timestamp) -> LiveCounts {
         (**self).live(now)
+    }
+
+    fn having_waited(&self, waited: Duration) -> Option<Arc<dyn PinStore>> {
+        (**self).having_waited(waited)
     }
 
     fn upkeep(&self, now: Timestamp) -> StoreCall<()> {

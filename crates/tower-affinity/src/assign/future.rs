@@ -178,7 +178,8 @@ where
                     *affinity = left;
                 }
                 let (affinity, grpc) = (affinity.clone(), *grpc);
-                let Some(call) = word.and_then(|word| state.tell(word)) else {
+                let call = word.and_then(|word| state.tell(word, settle.waited()));
+                let Some(call) = call.filter(|call| matches!(call, StoreCall::Later(_))) else {
                     return Poll::Ready(Ok(finished(response, affinity, grpc)));
                 };
                 let response = Some(response);

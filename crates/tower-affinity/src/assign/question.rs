@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tower_affinity_core::{
     Absence, Cause, Decision, Inputs, Kind, LiveCounts, Newer, Outcome, Policy, Presented as Shows,
-    Revision, SessionPin, Shown, StoreCall, StoreError, decide,
+    Revision, SessionPin, Shown, StoreCall, StoreError, Timestamp, decide,
 };
 use tracing::Span;
 
@@ -63,22 +63,23 @@ pub(super) enum Asking {
 pub(super) enum Wait {
     /// A state that knows the group, which is being fetched.
     Newer(Waiting),
-    /// The row that stands after the store was told of the decision.
-    Row(StoreCall<Option<SessionPin>>),
+    /// The row that stands after the store was told of the decision; since when.
+    Row(StoreCall<Option<SessionPin>>, Timestamp),
 }
 
 /// What has come of a [`Wait`].
 #[derive(Debug)]
 pub(super) enum Came {
     Newer(Newer),
-    Row(Result<Option<SessionPin>, StoreError>),
+    /// Asked for at this time.
+    Row(Result<Option<SessionPin>, StoreError>, Timestamp),
 }
 
 impl Wait {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Came> {
         Poll::Ready(match self {
             Self::Newer(waiting) => Came::Newer(ready!(Pin::new(waiting).poll(cx))),
-            Self::Row(call) => Came::Row(ready!(Pin::new(call).poll(cx))),
+            Self::Row(call, since) => Came::Row(ready!(Pin::new(call).poll(cx)), *since),
         })
     }
 }
@@ -126,10 +127,13 @@ impl Question {
     }
 
     /// Goes on with what has come.
-    pub(super) fn go_on(self, state: &State, came: Came) -> Asking {
+    pub(super) fn go_on(mut self, state: &State, came: Came) -> Asking {
         match came {
             Came::Newer(newer) => self.ask_with(state, newer),
-            Came::Row(row) => self.hear(state, row),
+            Came::Row(row, since) => {
+                self.settle.waits(state.clock.now().since(since));
+                self.hear(state, row)
+            }
         }
     }
 
@@ -218,7 +222,8 @@ impl Question {
     }
 
     fn tell(mut self, state: &State, decision: Decision, word: Option<Word>) -> Asking {
-        let (Some(store), Some(word)) = (&state.store, word) else {
+        let call = word.and_then(|word| state.tell(word, self.settle.waited()));
+        let Some(call) = call else {
             self.told(state, &decision);
             return Asking::Decided(Decided {
                 decision,
@@ -231,9 +236,9 @@ impl Question {
             self.settle.stored_under(row_key(&self.shows, pin));
         }
         self.decision = Some(decision);
-        match word.tell(&**store) {
+        match call {
             StoreCall::Ready(Some(row)) => self.hear(state, row),
-            call => Asking::Wait(Box::new(self), Wait::Row(call)),
+            call => Asking::Wait(Box::new(self), Wait::Row(call, state.clock.now())),
         }
     }
 

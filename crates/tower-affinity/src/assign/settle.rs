@@ -1,6 +1,7 @@
 //! What an answer does to its session's pin.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
@@ -26,6 +27,8 @@ pub(super) struct Settle {
     rollout: Arc<Rollout>,
     /// Where the store has the session, if it was told of it.
     row: Option<RowKey>,
+    /// How long it has waited for the store.
+    waited: Duration,
 }
 
 impl Settle {
@@ -41,12 +44,23 @@ impl Settle {
             navigation,
             rollout,
             row: None,
+            waited: Duration::ZERO,
         }
     }
 
     /// The store was told of the session.
     pub(super) fn stored_under(&mut self, key: RowKey) {
         self.row = Some(key);
+    }
+
+    /// It has waited for the store this much longer.
+    pub(super) fn waits(&mut self, span: Duration) {
+        self.waited += span;
+    }
+
+    /// How long it has waited for the store so far.
+    pub(super) fn waited(&self) -> Duration {
+        self.waited
     }
 
     /// The revision of the decision.

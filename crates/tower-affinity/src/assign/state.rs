@@ -1,6 +1,7 @@
 //! What the services of one [`AssignLayer`](super::AssignLayer) share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{
@@ -53,10 +54,16 @@ impl State {
         }
     }
 
-    /// Tells the store; `None` if it has answered already.
-    pub(super) fn tell(&self, word: Word) -> Option<StoreCall<Option<SessionPin>>> {
-        let call = word.tell(&**self.store.as_ref()?);
-        matches!(call, StoreCall::Later(_)).then_some(call)
+    /// Tells the store what a request has to say that has `waited` for it so far; `None` if there is
+    /// none.
+    pub(super) fn tell(
+        &self,
+        word: Word,
+        waited: Duration,
+    ) -> Option<StoreCall<Option<SessionPin>>> {
+        let store = &**self.store.as_ref()?;
+        let hurried = (!waited.is_zero()).then(|| store.having_waited(waited));
+        Some(word.tell(hurried.flatten().as_deref().unwrap_or(store)))
     }
 
     /// The present snapshot with its codes, which are made once for each snapshot.

@@ -16,17 +16,20 @@ use super::timer::{Sleep, Timer};
 use crate::SystemClock;
 use crate::record::{Recorder, StoreOp};
 
-/// How long a request waits for its store by default.
+/// How long a request waits for its store by default, over all its calls.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 
-/// A store whose calls end in time: after [`PATIENCE`], or at once while a [`Breaker`] is open. What
-/// fails is counted, and the request goes on as if there were no store.
+/// A store whose calls end in time: after [`PATIENCE`], which all calls of a request share, or at once
+/// while a [`Breaker`] is open. What fails is counted, and the request goes on as if there were no
+/// store.
 #[derive(Clone)]
 #[must_use]
 pub struct GuardedStore {
     store: Arc<dyn PinStore>,
     timer: Arc<dyn Timer>,
     patience: Duration,
+    /// How much of its patience the request has used up that asks.
+    waited: Duration,
     watch: Watch,
 }
 
@@ -43,6 +46,8 @@ struct Watch {
 enum Failure {
     #[error("no answer within {0:?}")]
     Late(Duration),
+    #[error("the request has waited for it long enough")]
+    Spent,
     #[error("it has failed too often to be asked now")]
     Open,
 }
@@ -54,6 +59,7 @@ impl GuardedStore {
             store,
             timer: Arc::new(timer),
             patience: PATIENCE,
+            waited: Duration::ZERO,
             watch: Watch {
                 breaker: Arc::default(),
                 clock: Arc::new(SystemClock::new()),
@@ -62,7 +68,7 @@ impl GuardedStore {
         }
     }
 
-    /// How long a request waits for an answer; by default [`PATIENCE`].
+    /// How long a request waits for its answers, all together; by default [`PATIENCE`].
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
@@ -92,10 +98,13 @@ impl GuardedStore {
         op: StoreOp,
         call: impl FnOnce(&dyn PinStore) -> StoreCall<T>,
     ) -> StoreCall<T> {
+        let left = self.patience.saturating_sub(self.waited);
+        if left.is_zero() {
+            return self.refused(op, Failure::Spent);
+        }
         let admission = self.watch.breaker().admit(self.watch.clock.now());
         if admission == Admission::Refused {
-            self.watch.recorder.store_failed(op);
-            return StoreCall::failed(StoreError::new(Failure::Open));
+            return self.refused(op, Failure::Open);
         }
         match call(&*self.store) {
             StoreCall::Ready(answer) => {
@@ -106,14 +115,20 @@ impl GuardedStore {
             }
             StoreCall::Later(answer) => StoreCall::later(Guarded {
                 answer,
-                patience: self.patience,
-                late: self.timer.sleep(self.patience),
+                left,
+                late: self.timer.sleep(left),
+                is_first: self.waited.is_zero(),
                 op,
                 admission,
                 watch: self.watch.clone(),
                 over: false,
             }),
         }
+    }
+
+    fn refused<T>(&self, op: StoreOp, failure: Failure) -> StoreCall<T> {
+        self.watch.recorder.store_failed(op);
+        StoreCall::failed(StoreError::new(failure))
     }
 }
 
@@ -153,8 +168,10 @@ impl Watch {
 /// A call under way; who drops it has said nothing about the store.
 struct Guarded<T> {
     answer: Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>,
-    patience: Duration,
+    left: Duration,
     late: Sleep,
+    /// Whether the request had not waited before.
+    is_first: bool,
     op: StoreOp,
     admission: Admission,
     watch: Watch,
@@ -178,7 +195,15 @@ impl<T> Future for Guarded<T> {
         let answer = match self.answer.as_mut().poll(cx) {
             Poll::Ready(answer) => answer,
             Poll::Pending => match self.late.as_mut().poll(cx) {
-                Poll::Ready(()) => Err(StoreError::new(Failure::Late(self.patience))),
+                Poll::Ready(()) => {
+                    let late = Err(StoreError::new(Failure::Late(self.left)));
+                    if !self.is_first {
+                        // it had less time than others have, which says nothing about the store
+                        self.watch.recorder.store_failed(self.op);
+                        return Poll::Ready(late);
+                    }
+                    late
+                }
                 Poll::Pending => return Poll::Pending,
             },
         };
@@ -211,6 +236,14 @@ impl PinStore for GuardedStore {
 
     fn live(&self, now: Timestamp) -> LiveCounts {
         self.store.live(now)
+    }
+
+    fn having_waited(&self, waited: Duration) -> Option<Arc<dyn PinStore>> {
+        let waited = self.waited + waited;
+        Some(Arc::new(Self {
+            waited,
+            ..self.clone()
+        }))
     }
 
     /// Not guarded: no request waits for it.

@@ -25,6 +25,7 @@ mod keyed;
 mod lost;
 mod manners;
 mod overrides;
+mod patience;
 mod refusals;
 mod replay;
 mod replicas;

@@ -1,11 +1,15 @@
 //! An answer as its client gets it, and the request as the application saw it.
 
+use std::task::Poll;
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::SET_COOKIE;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use tower::Service;
 use tower_affinity::{Affinity, AffinityService};
+use tower_affinity_testing::HandClock;
 
 use super::{App, Body, COOKIE_NAME, Site, at_once, texts};
 
@@ -21,6 +25,21 @@ impl OnItsWay {
             response: at_once(self.answer).unwrap(),
             forwarded: self.forwarded,
         }
+    }
+
+    /// As [`OnItsWay::arrive`], while the clock goes on by a millisecond with every look at it.
+    pub(crate) fn arrive_in_time(self, clock: &HandClock) -> Seen {
+        let mut answer = tokio_test::task::spawn(self.answer);
+        for _ in 0..10_000 {
+            if let Poll::Ready(response) = answer.poll() {
+                return Seen {
+                    response: response.unwrap(),
+                    forwarded: self.forwarded,
+                };
+            }
+            clock.advance(Duration::from_millis(1));
+        }
+        panic!("no answer within ten seconds");
     }
 
     /// As [`OnItsWay::arrive`], for a request that could only be sent on now.
