@@ -24,6 +24,14 @@ impl RowKey {
             Self::Named(key) => ('k', key.bits()),
         }
     }
+
+    /// Whether a full store may let go of another row for one with this key, once a valid pin was
+    /// shown. Only for a session, which has one row: a client with a single pin can name any number of
+    /// keys.
+    #[must_use]
+    pub const fn may_displace(self) -> bool {
+        matches!(self, Self::Session(_))
+    }
 }
 
 impl fmt::Display for RowKey {

@@ -54,7 +54,8 @@ pub trait PinStore: fmt::Debug + Send + Sync + 'static {
     /// session [is older](SessionPin::supersedes), in one atomic step. Answers the row that
     /// stands afterwards, so whoever has lost a race hears of the winner.
     ///
-    /// A row of another session stands.
+    /// A row of another session stands. A full store keeps a new row if its key
+    /// [may displace](RowKey::may_displace) another.
     fn replace(&self, key: RowKey, pin: SessionPin, terms: Terms) -> StoreCall<SessionPin>;
 
     /// Removes the row of a session that has ended; that of another session stands.
@@ -95,7 +96,8 @@ pub struct Claim {
     pub pin: SessionPin,
     /// The time and the lifetimes.
     pub terms: Terms,
-    /// Whether a full store may let go of the row that is nearest its end to keep this one. Only who
-    /// has shown a valid pin may: whoever makes up keys displaces nobody's session.
+    /// Whether a full store may let go of the row that is nearest its end to keep this one. Only for
+    /// who has shown a valid pin, and [for a session](RowKey::may_displace): whoever makes up keys
+    /// displaces nobody.
     pub evicts: bool,
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use tower_affinity_core::{Claim, PinStore, SessionPin};
 
-use super::parts::{ANSWERS, IDLE, by_name, claim, claimed, group, live, load, pin, replaced};
+use super::parts::{
+    ANSWERS, IDLE, by_name, by_session, claim, claimed, group, live, load, moved, pin, replaced,
+};
 
 /// Holds a store with a capacity against its contract. `make` gives a new store that keeps at most
 /// that many rows; it may divide them, so not every row up to then needs to find a place.
@@ -19,7 +21,8 @@ pub async fn conform_bounded(make: impl Fn(usize) -> Arc<dyn PinStore>) {
     who_may_not_evict_displaces_nobody(&*make(CAPACITY)).await;
     who_may_evict_displaces_those_that_end_first(&*make(CAPACITY)).await;
     what_has_ended_makes_room(&*make(CAPACITY)).await;
-    a_replacement_finds_room(&*make(CAPACITY)).await;
+    a_replacement_by_session_finds_room(&*make(CAPACITY)).await;
+    a_replacement_by_name_displaces_nobody(&*make(CAPACITY)).await;
 }
 
 const CAPACITY: usize = 512;
@@ -101,14 +104,28 @@ async fn what_has_ended_makes_room(store: &dyn PinStore) {
     );
 }
 
-async fn a_replacement_finds_room(store: &dyn PinStore) {
+async fn a_replacement_by_session_finds_room(store: &dyn PinStore) {
     for nth in 0..MANY {
         let pin = pin(nth, "a", 0);
-        assert_eq!(replaced(store, by_name(nth), &pin, 0).await, pin);
-        assert_eq!(load(store, by_name(nth), 0).await, Some(pin));
+        assert_eq!(replaced(store, by_session(nth), &pin, 0).await, pin);
+        assert_eq!(load(store, by_session(nth), 0).await, Some(pin));
     }
-    let count = standing(store, 0..MANY, 0).await.len();
-    assert!(count <= CAPACITY, "{count} rows stand");
+    let count = live(store, 0).await.of(&group("a"));
+    assert!(count <= CAPACITY as u64, "{count} rows stand");
+}
+
+async fn a_replacement_by_name_displaces_nobody(store: &dyn PinStore) {
+    for nth in 0..MANY {
+        claimed(store, by_session(nth), &pin(nth, "a", 0), 0).await;
+    }
+    let before = live(store, 0).await.of(&group("a"));
+    // one session under many names
+    let moved = moved(&pin(0, "a", 0), "b", 11, 0);
+    for nth in 0..MANY {
+        assert_eq!(replaced(store, by_name(nth), &moved, 0).await, moved);
+    }
+    let after = live(store, 0).await.of(&group("a"));
+    assert_eq!(after, before, "a made-up name has displaced a session");
 }
 
 /// Claims without the right to evict.

@@ -134,7 +134,7 @@ impl PinStore for PlainStore {
             Some(standing) => pin.expires = pin.expires.max(standing.expires),
             None => {}
         }
-        self.store(place, key, &pin, terms, true);
+        self.store(place, key, &pin, terms, key.may_displace());
         StoreCall::ready(pin)
     }
 

@@ -60,7 +60,7 @@ impl Word {
             }
             // only what has a name can be told: a code says nothing to other replicas
             _ if !matches!(pin.group, GroupRef::Known(_)) => None,
-            (Kind::Pinned, _) if !decision.issue => claim(true),
+            (Kind::Pinned, _) if !decision.issue => claim(key.may_displace()),
             (Kind::Pinned | Kind::Moved, _) => Some(Self::replace(key, pin, now, lifetimes)),
             (Kind::Assigned, _) if shows.key.is_some() && is_open(shows) => claim(false),
             _ => None,

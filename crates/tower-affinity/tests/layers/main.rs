@@ -15,6 +15,7 @@ mod building;
 mod caches;
 mod carriers;
 mod conditional;
+mod displaced;
 mod drained;
 mod duplicates;
 mod endpoints;

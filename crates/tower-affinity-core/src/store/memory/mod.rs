@@ -37,7 +37,8 @@ mod tests;
 /// It holds up to its capacity and never more. Rows are spread over shards by their keys, each with
 /// its part of the capacity, so the first shard of a great store is full when about 97 % of the
 /// capacity are used. A full shard first lets go of rows that have ended; then a claim that
-/// [evicts](Claim::evicts), or a replacement, takes the place of the row that is nearest its end.
+/// [evicts](Claim::evicts), or a replacement by session, takes the place of the row that is nearest
+/// its end.
 ///
 /// A row that has ended is absent, swept or not. Sweeping is done by
 /// [`upkeep`](PinStore::upkeep) and by whoever reads live counts first in a new second, so counts

@@ -86,7 +86,7 @@ impl Shard {
                 pin
             }
             Some((_, standing)) => standing,
-            None if is_kept(&pin, terms) && self.has_room(terms.now, true) => {
+            None if is_kept(&pin, terms) && self.has_room(terms.now, key.may_displace()) => {
                 let pin = named(pin);
                 self.insert(key, &pin, terms);
                 pin

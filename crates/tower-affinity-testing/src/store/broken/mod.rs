@@ -38,11 +38,12 @@ enum Bug {
     DoesNotTellWhatIsAbsent,
     EvictsForAnybody,
     NeverEvicts,
+    EvictsForNames,
     EvictsTheNewest,
     GrowsOn,
 }
 
-const BUGS: [Bug; 28] = [
+const BUGS: [Bug; 29] = [
     Bug::EndsOnlyWhenSwept,
     Bug::EndedRowStandsInTheWay,
     Bug::IgnoresTheAge,
@@ -69,6 +70,7 @@ const BUGS: [Bug; 28] = [
     Bug::DoesNotTellWhatIsAbsent,
     Bug::EvictsForAnybody,
     Bug::NeverEvicts,
+    Bug::EvictsForNames,
     Bug::EvictsTheNewest,
     Bug::GrowsOn,
 ];

@@ -196,6 +196,15 @@ impl PinStore for Broken {
                 return self.store.replace(key, pin.clone(), terms).map(|_| pin);
             }
             Bug::LowersExpiries if order.is_gt() => pin,
+            Bug::EvictsForNames if standing.is_none() => {
+                let evicts = true;
+                return self.store.claim(Claim {
+                    key,
+                    pin,
+                    terms,
+                    evicts,
+                });
+            }
             _ => return self.store.replace(key, pin, terms),
         };
         self.put(key, &stands);

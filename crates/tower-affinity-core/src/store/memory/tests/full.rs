@@ -84,6 +84,17 @@ fn a_replacement_finds_room_as_who_sends_it_holds_a_pin() {
 }
 
 #[test]
+fn a_replacement_by_a_name_displaces_nobody() {
+    let store = filled(10);
+    let stands = got(store.replace(of_user(77), pin(77, "B", 20), terms(20)));
+    assert_eq!(stands, pin(77, "B", 20), "it is served all the same");
+    assert_eq!((live(&store, "A", 20), live(&store, "B", 20)), (10, 0));
+    // nor does it, once all have ended, find no room
+    got(store.replace(of_user(77), pin(77, "B", IDLE + 20), terms(IDLE + 20)));
+    assert_eq!(live(&store, "B", IDLE + 20), 1);
+}
+
+#[test]
 fn rows_filed_far_ahead_are_compared_by_when_they_end() {
     let store = MemoryStore::new(50);
     let lifetimes = crate::fixtures::lifetimes();

@@ -69,7 +69,7 @@ impl Model {
             }
             Some(standing) => (standing, Vec::new()),
             None => {
-                let evicted = self.insert(key, &pin, &pin, terms, true);
+                let evicted = self.insert(key, &pin, &pin, terms, key.may_displace());
                 (pin, evicted.unwrap_or_default())
             }
         }
