@@ -62,6 +62,11 @@ plot-live-counts:
 flood-store:
     cargo run --release -p affinity-measure --bin flood
 
+# Take the pictures of the page for the documentation (needs Node.js and Chromium); three minutes.
+screenshots:
+    npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund
+    AFFINITY_REQUIRE_SERVICES=1 cargo test -p affinity-browser-tests -- --ignored screenshots
+
 # Play a rollout plan on 10 million sessions; it is killed after 10 seconds of processor time.
 simulate-10m:
     #!/usr/bin/env bash

@@ -153,6 +153,14 @@ pub(crate) const TABLE: &[Row] = &[
         never: &[],
     },
     Row {
+        krate: "affinity-browser-tests",
+        ours: &[],
+        backends: &[],
+        ours_in_tests: &[GATEWAY, "affinity-tests"],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
         krate: "affinity-etcd-tests",
         ours: &[],
         backends: &[],

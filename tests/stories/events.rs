@@ -1,13 +1,14 @@
 //! What the admin side tells while it happens, and what it shows at one look.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use affinity_tests::client::Client;
 use affinity_tests::raw::Raw;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::verbs::stage::{NEW, OLD, Stage};
 
@@ -188,5 +189,38 @@ async fn an_overview_shows_what_requests_did_since_the_one_before() {
     assert_eq!(
         (&told.json()["stable"], &told.json()["service"]),
         (&json!(OLD), &json!("checkout"))
+    );
+}
+
+#[tokio::test]
+async fn the_page_needs_no_token_and_lets_nothing_foreign_in() {
+    let stage = Stage::new(1, 1).await;
+    let page = stage.admin().get("/").await;
+    assert_eq!(page.status, StatusCode::OK);
+    let policy = page.headers["content-security-policy"].to_str().unwrap();
+    for part in ["default-src 'self'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("unsafe"), "{policy}");
+    for path in ["/", "/page/main.js", "/v1/rollout", "/metrics", "/nothing"] {
+        let told = stage.admin().get(path).await;
+        for (field, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            assert_eq!(told.headers[field], value, "{path}");
+        }
+        let foreign = Request::get(path).header("origin", "http://evil.example");
+        let foreign = stage.admin().request(foreign, Bytes::new()).await;
+        let refused = foreign.status == StatusCode::FORBIDDEN;
+        assert!(refused || path == "/nothing", "{path}: {}", foreign.status);
+    }
+    let rebound = Request::get("/").header("host", "evil.example");
+    let told = stage.admin().request(rebound, Bytes::new()).await;
+    assert_eq!(
+        told.status,
+        StatusCode::FORBIDDEN,
+        "a name that points here"
     );
 }

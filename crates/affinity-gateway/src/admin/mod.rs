@@ -11,6 +11,7 @@ mod guard;
 mod listen;
 mod mint;
 mod overview;
+mod page;
 mod pins;
 mod preview;
 mod problem;
@@ -25,7 +26,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{delete, get, post, put};
 use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
@@ -97,6 +98,8 @@ pub fn router(options: AdminOptions) -> Router {
         .layer(from_fn_with_state(guard.clone(), guard::check))
         .merge(
             Router::new()
+                .route("/", get(page::index))
+                .route("/page/{file}", get(page::file))
                 .route("/metrics", get(views::metrics))
                 .layer(from_fn_with_state(guard, guard::check_page)),
         )
@@ -104,5 +107,6 @@ pub fn router(options: AdminOptions) -> Router {
         .route("/readyz", get(views::ready))
         .fallback(problem::not_found)
         .method_not_allowed_fallback(problem::method_not_allowed)
+        .layer(map_response(page::guarded))
         .with_state(options)
 }

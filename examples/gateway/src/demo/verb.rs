@@ -145,6 +145,7 @@ fn invitation(places: Places, token_file: &Path) -> String {
         "
 The gateway goes on until Ctrl-C.
   the flow      http://{site}/
+  the page      http://{admin}/  (changes need the token in {token_file})
   the rollout   http://{admin}/v1/rollout
   its metrics   http://{admin}/metrics
 Start a session, then abort its commit; it moves back to {former}:
@@ -169,6 +170,7 @@ mod tests {
         );
         for line in [
             "http://127.0.0.1:8080/\n",
+            "http://127.0.0.1:9090/  (changes need the token in /run/demo/admin.token)\n",
             "http://127.0.0.1:9090/v1/rollout\n",
             "http://127.0.0.1:9090/metrics\n",
             " rollout abort c3d4e5f --admin http://127.0.0.1:9090 --token-file /run/demo/admin.token\n",
