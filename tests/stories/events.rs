@@ -224,3 +224,76 @@ async fn the_page_needs_no_token_and_lets_nothing_foreign_in() {
         "a name that points here"
     );
 }
+
+#[tokio::test]
+async fn a_decision_is_explained_and_nothing_is_done() {
+    let stage = Stage::with(1, 0, |config| {
+        config.sections = "[[scope]]\npath = \"/assets/*\"\naffinity = \"none\"\n\
+                           [[scope]]\npath = \"/app/*\"\n"
+            .to_owned();
+    })
+    .await;
+    let explain = async |path: &str, pin: &str| {
+        let request = Request::get(format!("/v1/explain?path={path}"));
+        let request = request.header("affinity-pin", pin);
+        stage.admin().request(request, Bytes::new()).await.json()
+    };
+    let words = |told: &Value| {
+        let word = |key: &str| told[key].as_str().unwrap_or("-").to_owned();
+        [
+            word("scope"),
+            word("decision"),
+            word("cause"),
+            word("group"),
+        ]
+    };
+    let mint = json!({ "group": NEW });
+    let pin = stage.admin().post("/v1/pins/mint", &mint).await.json();
+    let pin = pin["token"].as_str().unwrap();
+    let drawn = explain("/app/x", "").await;
+    assert_eq!(words(&drawn), ["/app/*", "assigned", "new", OLD]);
+    assert_eq!(
+        (&drawn["drawn"], &drawn["issues_pin"]),
+        (&json!(true), &json!(true))
+    );
+    let pinned = explain("/app/x", pin).await;
+    assert_eq!(words(&pinned), ["/app/*", "pinned", "ok", NEW]);
+    assert_eq!(
+        words(&explain("/assets/x", pin).await),
+        ["/assets/*", "bypassed", "none", OLD]
+    );
+    assert_eq!(
+        words(&explain("/elsewhere", pin).await),
+        ["-", "bypassed", "none", OLD]
+    );
+    let forged = explain("/app/x", "a.b.c").await;
+    assert_eq!(words(&forged), ["/app/*", "assigned", "malformed", OLD]);
+    stage
+        .admin()
+        .verb(NEW, "abort", &json!({}))
+        .await
+        .accepted();
+    let moved = explain("/app/x", pin).await;
+    assert_eq!(words(&moved), ["/app/*", "moved", "aborted", OLD]);
+    assert_eq!(moved["moved_from"], NEW);
+    let samples = stage.admin().samples().await;
+    assert_eq!(
+        samples.sum("affinity_requests_total", &[]),
+        0.0,
+        "a question is no request"
+    );
+    assert_eq!(samples.sum("affinity_pins_rejected_total", &[]), 0.0);
+    for path in [
+        "/v1/explain",
+        "/v1/explain?path=x",
+        "/v1/explain?path=/x&key=1",
+    ] {
+        let told = stage.admin().get(path).await;
+        assert_eq!(
+            told.status,
+            StatusCode::BAD_REQUEST,
+            "{path}: {}",
+            told.text()
+        );
+    }
+}

@@ -112,7 +112,7 @@ fn ttl(text: Option<&str>) -> Result<Duration, Problem> {
         .map_err(|error| Problem::bad_request(format!("ttl {text:?}: {error}")))
 }
 
-fn fresh() -> Result<SessionId, Problem> {
+pub(super) fn fresh() -> Result<SessionId, Problem> {
     let mut bits = [0; 16];
     getrandom::fill(&mut bits).map_err(|_| {
         Problem::new(

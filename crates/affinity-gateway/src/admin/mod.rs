@@ -6,6 +6,7 @@
 mod endpoint;
 mod endpoints;
 mod entrance;
+mod explain;
 mod facts;
 mod guard;
 mod listen;
@@ -76,6 +77,7 @@ pub fn router(options: AdminOptions) -> Router {
     let guard = guard::Guard::new(options.token.clone(), options.address.ip());
     Router::new()
         .route("/v1/overview", get(overview::overview))
+        .route("/v1/explain", get(explain::explain))
         .route("/v1/events", get(listen::events))
         .route("/v1/rollout", get(views::rollout))
         .route("/v1/rollout/weights", put(verbs::weights))

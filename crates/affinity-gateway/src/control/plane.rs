@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tower_affinity::balance::Groups;
 use tower_affinity::core::{
-    Clock, GroupName, Level, Lifetimes, PinCodec, Rollout, Timestamp, obeyed,
+    Clock, GroupName, Level, Lifetimes, PinCodec, Policy, Rollout, Timestamp, obeyed,
 };
+use tower_affinity::wire::PathPattern;
 use tower_affinity::{CookieAttributes, Expiries, Rollouts};
 
 use super::error::ControlError;
@@ -195,6 +196,18 @@ impl Control {
     #[must_use]
     pub fn streams(&self) -> Duration {
         self.live().streams
+    }
+
+    /// The scope of a path by the settings last applied, and what it asks of the rule.
+    #[must_use]
+    pub fn scope_of(&self, path: &str) -> Option<(PathPattern, Policy)> {
+        let live = self.live();
+        let scope = live.scopes.iter().find(|scope| scope.path.matches(path))?;
+        let policy = Policy {
+            lifetimes: live.lifetimes,
+            ..*scope.scope().policy()
+        };
+        Some((scope.path.clone(), policy))
     }
 
     /// Whether a scope of the settings last applied binds sessions like that.
