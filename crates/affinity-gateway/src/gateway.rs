@@ -189,7 +189,11 @@ impl Gateway {
             Err(error) => tracing::warn!(%error, "no other process can take over from this one"),
         }
         tasks.extend([
-            tokio::spawn(running.metrics().clone().upkeep(shutdown.token().clone())),
+            tokio::spawn(running.metrics().clone().upkeep(
+                running.control().clone(),
+                running.store().cloned(),
+                shutdown.token().clone(),
+            )),
             tokio::spawn(cuts::follow(
                 running.control().clone(),
                 running.metrics().recorder().clone(),

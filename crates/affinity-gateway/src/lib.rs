@@ -51,6 +51,9 @@ mod jitter;
 
 mod metrics;
 
+#[cfg(feature = "otel")]
+pub mod otel;
+
 mod stack;
 mod stored;
 

@@ -3,7 +3,7 @@
 //! `affinity.decide` lasts from a request's pin to its decision, and `affinity.attempt` from the
 //! choice of an endpoint to the head of its answer, once for each that is asked. Both lie within the
 //! span that the application has entered when it calls the layers, such as that of a tracing layer
-//! outside of them. Their level is `DEBUG`, so where nobody listens they cost a comparison.
+//! outside of them. The group is `deployment.id`, as OpenTelemetry calls it. Their level is `DEBUG`, so where nobody listens they cost a comparison.
 
 use tower_affinity_core::Decision;
 use tracing::Span;
@@ -20,7 +20,7 @@ pub(crate) fn decide() -> Span {
         affinity.decision = Empty,
         affinity.cause = Empty,
         affinity.cohort = Empty,
-        affinity.group = Empty,
+        deployment.id = Empty,
     )
 }
 
@@ -32,5 +32,5 @@ pub(crate) fn decided(span: &Span, decision: &Decision) {
     span.record("affinity.decision", decision.kind.as_str());
     span.record("affinity.cause", decision.cause.as_str());
     span.record("affinity.cohort", decision.cohort.as_str());
-    span.record("affinity.group", decision.group_label());
+    span.record("deployment.id", decision.group_label());
 }

@@ -58,7 +58,7 @@ fn record<R>(span: &Span, response: &Response<R>, affinity: Option<&Affinity>) {
     span.record("http.response.status_code", response.status().as_u16());
     if let Some(affinity) = affinity {
         let decision = affinity.decision();
-        span.record("affinity.group", decision.group_label());
+        span.record("deployment.id", decision.group_label());
         span.record("affinity.decision", decision.kind.as_str());
         span.record("affinity.cause", decision.cause.as_str());
         span.record("affinity.cohort", decision.cohort.as_str());

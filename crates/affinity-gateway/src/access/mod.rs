@@ -17,6 +17,11 @@ mod service;
 #[cfg(test)]
 mod tests;
 
+#[cfg_attr(
+    not(feature = "otel"),
+    expect(unused_imports, reason = "traces need it")
+)]
+pub(crate) use self::context::TraceContext;
 pub(crate) use self::file::AccessLog;
 pub(crate) use self::future::ResponseFuture;
 pub(crate) use self::layer::AccessLayer;

@@ -45,8 +45,7 @@ where
             return ResponseFuture::new(self.inner.call(request), span, None);
         }
         let named = TraceContext::of(request.headers());
-        let context = named.unwrap_or_else(TraceContext::begin).child();
-        span.record("trace_id", TraceId(context.trace).text());
+        let context = place(&span, named);
         context.write(request.headers_mut(), named.is_none());
         let account = log.map(|log| {
             let entry = Entry::new(&request, context, self.settings.clock.now());
@@ -61,17 +60,31 @@ where
     }
 }
 
+/// Where the request is in its trace: as whoever traces says, else as a child of what it names.
+fn place(span: &Span, named: Option<TraceContext>) -> TraceContext {
+    #[cfg(feature = "otel")]
+    if let Some(context) = crate::otel::adopt(span, named) {
+        return context;
+    }
+    let context = named.unwrap_or_else(TraceContext::begin).child();
+    span.record("trace_id", TraceId(context.trace).text());
+    context
+}
+
 /// The span of a whole request up to the head of its answer, with the names of OpenTelemetry's
-/// semantic conventions for HTTP servers. The path is not in it: it can hold what is nobody's
+/// semantic conventions for HTTP servers. The query is not in it: it can hold what is nobody's
 /// business.
 fn begin<B>(request: &Request<B>) -> Span {
     tracing::debug_span!(
         target: SPANS,
         "affinity.request",
         otel.kind = "server",
-        http.request.method = %request.method(),
+        otel.name = request.method().as_str(),
+        http.request.method = request.method().as_str(),
+        url.path = request.uri().path(),
+        url.scheme = request.uri().scheme_str().unwrap_or("http"),
         http.response.status_code = Empty,
-        affinity.group = Empty,
+        deployment.id = Empty,
         affinity.decision = Empty,
         affinity.cause = Empty,
         affinity.cohort = Empty,

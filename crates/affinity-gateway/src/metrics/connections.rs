@@ -40,7 +40,7 @@ pub(crate) struct ConnectionSeries {
 }
 
 impl ConnectionSeries {
-    pub(super) fn register(recorder: &impl Recorder, metadata: &Metadata<'_>) -> Self {
+    pub(super) fn register(recorder: &dyn Recorder, metadata: &Metadata<'_>) -> Self {
         recorder.describe_gauge(OPEN.0.into(), Some(Unit::Count), OPEN.1.into());
         for (name, help) in [ENDED, LIMITS, INTERIM] {
             recorder.describe_counter(name.into(), Some(Unit::Count), help.into());

@@ -2,8 +2,11 @@
 //!
 //! Each gateway has an exporter of its own, so that several can run in one process.
 
+#[cfg(feature = "otel")]
+mod both;
 mod connections;
 mod discovery;
+mod exporter;
 mod health;
 mod shared;
 mod streams;
@@ -14,15 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Counter, Key, Level, Metadata, Recorder as _, Unit};
-use metrics_exporter_prometheus::{
-    Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
-};
 use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
 use tower_affinity::store::GuardedStore;
 
 pub(crate) use self::connections::ConnectionSeries;
 pub(crate) use self::discovery::DiscoverySeries;
+use self::exporter::Page;
+#[cfg(feature = "otel")]
+pub(crate) use self::exporter::SECONDS;
 pub(crate) use self::health::HealthSeries;
 use self::shared::SharedSeries;
 pub(crate) use self::streams::StreamSeries;
@@ -31,20 +34,13 @@ use crate::control::Control;
 use crate::upgrade::Offered;
 use crate::upstream::Timeouts;
 
-/// Upper bounds in seconds: those of the semantic conventions for the duration of HTTP requests,
-/// with three finer ones, since a gateway adds less than a millisecond.
-const SECONDS: [f64; 17] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0,
-    7.5, 10.0,
-];
-
 /// How often the exporter tidies its samples up.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The exporter and what records into it.
 #[derive(Clone)]
 pub(crate) struct Metrics {
-    handle: PrometheusHandle,
+    page: Page,
     recorder: Recorder,
     config_rejected: Counter,
     upgrades: [Counter; 2],
@@ -64,11 +60,7 @@ const UPGRADES: &str = "affinity_upgrades_total";
 
 impl Metrics {
     pub(crate) fn new() -> Result<Self, String> {
-        let exporter = PrometheusBuilder::new()
-            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
-            .map_err(|error| error.to_string())?
-            .build_recorder();
-        let handle = exporter.handle();
+        let (exporter, page) = exporter::build()?;
         let help = "Edits of the configuration of which nothing was applied.";
         exporter.describe_counter(CONFIG_REJECTED.into(), Some(Unit::Count), help.into());
         let metadata = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
@@ -84,19 +76,18 @@ impl Metrics {
         let help = "Lines of the access log that could not be written.";
         exporter.describe_counter(ACCESS_LOST.into(), Some(Unit::Count), help.into());
         let access_lost = exporter.register_counter(&Key::from_static_name(ACCESS_LOST), &metadata);
-        let shared = SharedSeries::register(&exporter, &metadata);
-        let transport = TransportSeries::register(&exporter, &metadata);
-        let connections = ConnectionSeries::register(&exporter, &metadata);
-        let streams = StreamSeries::register(&exporter, &metadata);
-        let timeouts = upstream::timeouts(&exporter, &metadata);
-        let exporter = Arc::new(exporter);
+        let shared = SharedSeries::register(&*exporter, &metadata);
+        let transport = TransportSeries::register(&*exporter, &metadata);
+        let connections = ConnectionSeries::register(&*exporter, &metadata);
+        let streams = StreamSeries::register(&*exporter, &metadata);
+        let timeouts = upstream::timeouts(&*exporter, &metadata);
         Ok(Self {
-            handle,
-            recorder: Recorder::new(Arc::<PrometheusRecorder>::clone(&exporter)),
+            page,
+            recorder: Recorder::new(Arc::clone(&exporter)),
             config_rejected,
             upgrades,
             access_lost,
-            discovery: DiscoverySeries::register(Arc::<PrometheusRecorder>::clone(&exporter)),
+            discovery: DiscoverySeries::register(Arc::clone(&exporter)),
             health: HealthSeries::register(exporter),
             shared,
             transport,
@@ -174,26 +165,39 @@ impl Metrics {
     ) -> Arc<dyn Fn() -> String + Send + Sync> {
         let (metrics, control, store) = (self.clone(), control.clone(), store.cloned());
         Arc::new(move || {
-            if let Some(store) = &store {
-                metrics
-                    .recorder
-                    .store(store, &control.rollouts().current(), control.now());
-            }
-            metrics.recorder.endpoints(control.groups());
-            metrics.recorder.sessions(control.now());
-            metrics.shared.show(&control);
-            metrics.discovery.show(&control);
-            metrics.handle.render()
+            metrics.show(&control, store.as_ref());
+            metrics.page.render()
         })
     }
 
-    /// Tidies up until the gateway ends.
-    pub(crate) async fn upkeep(self, shutdown: CancellationToken) {
+    /// Shows what is not counted as it happens, as it is now.
+    fn show(&self, control: &Control, store: Option<&GuardedStore>) {
+        if let Some(store) = store {
+            self.recorder
+                .store(store, &control.rollouts().current(), control.now());
+        }
+        self.recorder.endpoints(control.groups());
+        self.recorder.sessions(control.now());
+        self.shared.show(control);
+        self.discovery.show(control);
+    }
+
+    /// Tidies up until the gateway ends. Who is sent the metrics and does not ask for them gets the
+    /// present here.
+    pub(crate) async fn upkeep(
+        self,
+        control: Control,
+        store: Option<GuardedStore>,
+        shutdown: CancellationToken,
+    ) {
         let mut ticks = tokio::time::interval(UPKEEP);
         loop {
             tokio::select! {
-                _ = ticks.tick() => self.handle.run_upkeep(),
+                _ = ticks.tick() => self.page.upkeep(),
                 () = shutdown.cancelled() => return,
+            }
+            if cfg!(feature = "otel") {
+                self.show(&control, store.as_ref());
             }
         }
     }

@@ -34,7 +34,7 @@ pub(super) struct SharedSeries {
 }
 
 impl SharedSeries {
-    pub(super) fn register(recorder: &impl Recorder, metadata: &Metadata<'_>) -> Self {
+    pub(super) fn register(recorder: &dyn Recorder, metadata: &Metadata<'_>) -> Self {
         for ((name, help), unit) in [(AGE, Unit::Seconds), (FACTS, Unit::Count)] {
             recorder.describe_gauge(name.into(), Some(unit), help.into());
         }

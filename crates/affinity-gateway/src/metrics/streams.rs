@@ -20,7 +20,7 @@ pub(crate) struct StreamSeries {
 }
 
 impl StreamSeries {
-    pub(super) fn register(recorder: &impl Recorder, metadata: &Metadata<'_>) -> Self {
+    pub(super) fn register(recorder: &dyn Recorder, metadata: &Metadata<'_>) -> Self {
         recorder.describe_gauge(OPEN.0.into(), Some(Unit::Count), OPEN.1.into());
         recorder.describe_counter(REFUSED.0.into(), Some(Unit::Count), REFUSED.1.into());
         let series = Self {

@@ -31,7 +31,7 @@ pub(crate) struct TransportSeries {
 }
 
 impl TransportSeries {
-    pub(super) fn register(recorder: &impl Recorder, metadata: &Metadata<'_>) -> Self {
+    pub(super) fn register(recorder: &dyn Recorder, metadata: &Metadata<'_>) -> Self {
         for (name, help) in [HANDSHAKES, HEADERS] {
             recorder.describe_counter(name.into(), Some(Unit::Count), help.into());
         }

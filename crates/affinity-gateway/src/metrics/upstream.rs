@@ -6,7 +6,7 @@ use crate::upstream::Timeouts;
 
 pub(super) const TIMEOUTS: &str = "affinity_upstream_timeouts_total";
 
-pub(super) fn timeouts(recorder: &impl Recorder, metadata: &Metadata<'_>) -> Timeouts {
+pub(super) fn timeouts(recorder: &dyn Recorder, metadata: &Metadata<'_>) -> Timeouts {
     let help = "Exchanges with an endpoint that took too long, by what did.";
     recorder.describe_counter(TIMEOUTS.into(), Some(Unit::Count), help.into());
     Timeouts::new(|kind| {

@@ -83,8 +83,10 @@ impl Attempt {
         tracing::debug_span!(
             target: SPANS,
             "affinity.attempt",
-            affinity.group = %self.lease.group(),
-            affinity.endpoint = %endpoint,
+            otel.kind = "client",
+            deployment.id = self.lease.group().as_str(),
+            server.address = %endpoint.ip(),
+            server.port = endpoint.port(),
             http.request.resend_count = nth.map(|nth| nth.saturating_sub(1)),
             http.response.status_code = Empty,
             error.type = Empty,

@@ -1,10 +1,12 @@
-//! The log on stderr.
+//! The log on stderr, and where there is telemetry the traces beside it.
 
 use std::io;
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Registry};
 
 use crate::exit::{Exit, Failure};
 
@@ -17,15 +19,24 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// Logs from now on: what `directives` let through, by default from `info` on.
-pub(super) fn start(format: LogFormat, directives: Option<&str>) -> Result<(), Failure> {
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter(directives.unwrap_or_default())?)
-        .with_writer(io::stderr);
-    let started = match format {
-        LogFormat::Text => subscriber.try_init(),
-        LogFormat::Json => subscriber.json().try_init(),
+/// Logs from now on: what `directives` let through, by default from `info` on; `traces` takes what it
+/// is for, whatever they say.
+pub(super) fn start<T>(
+    format: LogFormat,
+    directives: Option<&str>,
+    traces: T,
+) -> Result<(), Failure>
+where
+    T: Layer<Registry> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let lines = match format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
     };
+    let lines = lines.with_filter(filter(directives.unwrap_or_default())?);
+    let subscriber = tracing_subscriber::registry().with(traces).with(lines);
+    let started = subscriber.try_init();
     started.map_err(|error| Failure::new(Exit::Failed, "log", error.to_string()))
 }
 

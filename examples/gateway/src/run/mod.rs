@@ -3,6 +3,7 @@
 mod log;
 mod notify;
 mod signals;
+mod telemetry;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
@@ -13,7 +14,7 @@ use affinity_gateway::{
 use clap::Args;
 use serde_json::json;
 
-use self::{log::LogFormat, signals::Signals};
+use self::{log::LogFormat, signals::Signals, telemetry::Telemetry};
 use crate::{
     exit::{Exit, Failure, conclude},
     output::say,
@@ -49,12 +50,15 @@ impl Run {
 
     fn perform(self) -> Result<(), Failure> {
         let settings = Settings::load(&self.config)?;
-        log::start(self.log, std::env::var("RUST_LOG").ok().as_deref())?;
+        let telemetry = Telemetry::begin(settings.service.as_str())?;
+        let directives = std::env::var("RUST_LOG").ok();
+        log::start(self.log, directives.as_deref(), telemetry.layer())?;
         raise_file_limit();
         let runtime = tokio::runtime::Runtime::new()?;
         let ended = runtime.block_on(self.serve(settings));
         // what a second signal left running does not hold the end up
         runtime.shutdown_background();
+        telemetry.end();
         ended
     }
 

@@ -1,0 +1,57 @@
+//! Traces and metrics for a collector, where the binary has the feature for it.
+
+use tracing_subscriber::Registry;
+use tracing_subscriber::layer::Layer;
+
+#[cfg(feature = "otel")]
+use crate::exit::Exit;
+use crate::exit::Failure;
+
+/// What is sent to a collector.
+pub(super) struct Telemetry {
+    #[cfg(feature = "otel")]
+    sent: affinity_gateway::otel::Telemetry,
+}
+
+#[cfg(feature = "otel")]
+impl Telemetry {
+    /// Begins, if the environment asks for it.
+    pub(super) fn begin(service: &str) -> Result<Self, Failure> {
+        let sent = affinity_gateway::otel::Telemetry::begin(service).map_err(|error| {
+            Failure::new(
+                Exit::Usage,
+                "telemetry",
+                affinity_gateway::with_causes(&error),
+            )
+        })?;
+        Ok(Self { sent })
+    }
+
+    /// What takes the spans of requests.
+    pub(super) fn layer(&self) -> impl Layer<Registry> + Send + Sync + use<> {
+        self.sent.layer()
+    }
+
+    /// Sends what is left.
+    pub(super) fn end(self) {
+        if let Err(error) = self.sent.end() {
+            tracing::warn!(%error, "the last traces and metrics did not reach the collector");
+        }
+    }
+}
+
+#[cfg(not(feature = "otel"))]
+impl Telemetry {
+    /// Says so if the environment asks for what this binary has not got.
+    #[expect(clippy::unnecessary_wraps, reason = "it can fail with the feature")]
+    pub(super) fn begin(_service: &str) -> Result<Self, Failure> {
+        Ok(Self {})
+    }
+
+    /// Takes nothing.
+    pub(super) fn layer(&self) -> impl Layer<Registry> + Send + Sync + use<> {
+        tracing_subscriber::layer::Identity::new()
+    }
+
+    pub(super) fn end(self) {}
+}
