@@ -58,6 +58,10 @@ interleavings runs="2000":
 plot-live-counts:
     cargo run --release -p affinity-measure --bin day -- docs/live-counts.svg
 
+# Send a million sessions through the layers in a day of virtual time; fails if a count is ever wrong.
+million-sessions:
+    cargo run --release -p affinity-measure --bin million
+
 # Ten million requests of clients that return nothing, in stored mode: no row and no memory may be left.
 flood-store:
     cargo run --release -p affinity-measure --bin flood

@@ -115,6 +115,8 @@ struct Client {
     session: Option<String>,
     /// The endpoint and the expiry of its pin, once it has returned it.
     pin: Option<(usize, u64)>,
+    /// Whether it is among those whose pins are counted.
+    counted: bool,
 }
 
 /// Plays a day over `store` and answers its minutes.
@@ -139,6 +141,8 @@ struct Day<'a> {
     stack: Stack,
     random: Rng,
     clients: Vec<Client>,
+    /// Whose pins may live.
+    pinned: Vec<usize>,
     /// Who comes when, the next one first.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     endpoints: u16,
@@ -178,6 +182,7 @@ impl<'a> Day<'a> {
             stack,
             random: Rng::with_seed(plan.seed),
             clients: Vec::new(),
+            pinned: Vec::new(),
             due: BinaryHeap::new(),
             endpoints: 0,
         };
@@ -211,6 +216,7 @@ impl<'a> Day<'a> {
                 cookie: None,
                 session: None,
                 pin: None,
+                counted: false,
             });
             self.due.push(Reverse((at as u64, self.clients.len() - 1)));
         }
@@ -252,23 +258,34 @@ impl<'a> Day<'a> {
         let returned = client.session.as_ref() == Some(&session);
         client.pin = returned.then_some((endpoint, expires));
         client.session = Some(session);
+        if returned && !client.counted {
+            client.counted = true;
+            self.pinned.push(number);
+        }
         let leaves = client.leaves;
         let next = at + 1 + self.exponential(GAP) as u64;
         if next <= leaves {
             self.due.push(Reverse((next, number)));
+        } else {
+            // so many come in a day that nothing is kept of those who have left but their pins
+            let client = &mut self.clients[number];
+            (client.cookie, client.session) = (None, None);
         }
     }
 
-    fn count(&self, now: u64) -> Minute {
+    fn count(&mut self, now: u64) -> Minute {
         let endpoints = usize::from(self.endpoints);
         let mut truth = vec![0; endpoints];
-        for client in &self.clients {
-            if let Some((endpoint, expires)) = client.pin
-                && expires > now
-            {
+        let clients = &mut self.clients;
+        self.pinned.retain(|number| {
+            let client = &mut clients[*number];
+            let lives = client.pin.filter(|(_, expires)| *expires > now);
+            if let Some((endpoint, _)) = lives {
                 truth[endpoint] += 1;
             }
-        }
+            client.counted = lives.is_some();
+            client.counted
+        });
         let at = |n: u16| EndpointId::new(&address(n).to_string());
         let counted = match self.store.live(self.clock.now()) {
             LiveCounts::Known(live) => (0..self.endpoints)
