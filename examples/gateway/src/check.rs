@@ -1,8 +1,15 @@
 //! `gateway check`: validates a configuration and prints what it means.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
 
-use affinity_gateway::config::{ConfigError, Settings};
+use affinity_gateway::{
+    config::{ConfigError, Settings},
+    simulate::Plan,
+};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -17,6 +24,9 @@ pub(crate) struct Check {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    /// A rollout plan to be checked along with it; what is doubtful in it is told on stderr
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<PathBuf>,
     /// Print the settings as JSON on stdout; an error as JSON on stderr
     #[arg(long)]
     json: bool,
@@ -28,7 +38,13 @@ impl Check {
     }
 
     fn perform(&self) -> Result<(), Failure> {
-        let effective = Settings::load(&self.config)?.effective();
+        let settings = Settings::load(&self.config)?;
+        let plan = self.plan.as_ref();
+        let plan = plan.map(|plan| Plan::load(plan, &settings)).transpose()?;
+        for doubt in plan.iter().flat_map(Plan::doubts) {
+            writeln!(io::stderr(), "gateway: beware: {doubt}")?;
+        }
+        let effective = settings.effective();
         Ok(say(&match self.json {
             true => as_json(&effective)?,
             false => effective,

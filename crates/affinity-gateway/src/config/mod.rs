@@ -60,7 +60,7 @@ use settings::Sources;
 pub(crate) use settings::text_of;
 pub use settings::{Settings, parse};
 pub use source::KeySource;
-pub(crate) use span::Bounds;
+pub(crate) use span::{Bounds, in_words};
 pub use state::{EtcdSettings, StateSettings};
 pub use store::{RedisServers, RedisSettings, StoreKind, StoreSettings};
 pub use tls::{TicketKey, TlsSettings};

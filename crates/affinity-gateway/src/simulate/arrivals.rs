@@ -8,7 +8,7 @@ use super::dice::Dice;
 use super::play::EPOCH;
 
 /// The beginnings of all sessions, one after another: a Poisson process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Arrivals {
     dice: Dice,
     /// Milliseconds between two, in the mean.

@@ -13,6 +13,17 @@ impl Dice {
         Self(seed)
     }
 
+    /// Chance that leaves the course of this one as it is.
+    pub(super) fn aside(&self) -> Self {
+        let mut aside = Self(!self.0);
+        Self(aside.next())
+    }
+
+    /// True with that chance.
+    pub(super) fn falls_below(&mut self, chance: f64) -> bool {
+        self.uniform() < chance
+    }
+
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

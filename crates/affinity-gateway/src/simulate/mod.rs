@@ -15,6 +15,8 @@ mod arrivals;
 mod asking;
 mod chart;
 mod dice;
+mod failures;
+mod gate;
 mod plan;
 mod play;
 mod report;
@@ -26,11 +28,14 @@ mod tally;
 mod traffic;
 
 pub use self::chart::{lines, svg};
+pub use self::failures::Failures;
 pub use self::plan::{Capacity, Plan, PlanError};
 pub use self::play::simulate;
-pub use self::report::{AbortReport, Drain, GroupReport, Report, Sample, StepReport};
+pub use self::report::{
+    AbortReport, CanaryReport, Drain, GateReport, GroupReport, Report, Sample, StepReport,
+};
 pub use self::spread::{Length, Think};
-pub use self::step::{Step, Turn};
+pub use self::step::{Gate, Step, Turn};
 pub use self::traffic::Traffic;
 
 #[cfg(test)]

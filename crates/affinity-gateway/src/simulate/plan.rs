@@ -7,9 +7,10 @@ use std::path::Path;
 use thiserror::Error;
 use tower_affinity::core::{GroupName, Refusal};
 
-use super::step::{self, Step, unknown};
+use super::failures::Failures;
+use super::step::{self, Gate, Step, unknown};
 use super::traffic::Traffic;
-use crate::config::{ConfigError, Section, Settings, read_text, text_of};
+use crate::config::{ConfigError, Section, Settings, in_words, read_text, text_of};
 
 /// A rollout plan, checked against the configuration that it is for.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Plan {
     pub traffic: Traffic,
     /// What the endpoints bear, where the plan says it.
     pub capacity: Option<Capacity>,
+    /// Which sessions fail, where the plan says it.
+    pub failures: Option<Failures>,
     /// The steps, 1 to 100.
     pub steps: Vec<Step>,
 }
@@ -50,6 +53,15 @@ pub enum PlanError {
         /// The rule, and what would be allowed.
         refusal: Refusal,
     },
+    /// A step waits for a verdict, and there is no canary.
+    #[error(
+        "step {step}: gate = \"no_worse\" has nothing to judge: no group beside the stable one has \
+         weight"
+    )]
+    NothingToJudge {
+        /// Which step, from 1.
+        step: usize,
+    },
     /// A step waits for a group to drain, and none does.
     #[error(
         "step {step}: until = \"drained\" has nothing to wait for: no group drains; drain one, or \
@@ -80,6 +92,25 @@ impl Plan {
     pub fn parse(text: &str, settings: &Settings) -> Result<Self, ConfigError> {
         read_text(text, |root| read(root, settings))
     }
+
+    /// What is doubtful in it: steps with a gate that are shorter than half of the sessions. Their
+    /// sessions have hardly begun when they are judged, and what fails late is not seen.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<String> {
+        let usual = self.traffic.length.p50();
+        let steps = (1..).zip(&self.steps);
+        let short = steps.filter(|(_, step)| step.gate.is_some() && step.hold < usual);
+        short
+            .map(|(number, step)| {
+                format!(
+                    "step {number}: hold ({}) is shorter than half of the sessions ({}): what \
+                     fails later is not judged",
+                    in_words(step.hold),
+                    in_words(usual)
+                )
+            })
+            .collect()
+    }
 }
 
 fn read(root: &Section<'_>, settings: &Settings) -> Option<Plan> {
@@ -92,6 +123,8 @@ fn read(root: &Section<'_>, settings: &Settings) -> Option<Plan> {
     let traffic = traffic.and_then(|field| Traffic::read(&field.section(), settings));
     let capacity = root.field("capacity");
     let capacity = capacity.map(|field| capacity_of(&field.section(), &groups));
+    let failures = root.field("failures");
+    let failures = failures.map(|field| Failures::read(&field.section(), &groups));
     let sections = root.sections("step", MAX_STEPS);
     if sections.is_empty() {
         root.missing("step", "at least one [[step]]");
@@ -100,11 +133,22 @@ fn read(root: &Section<'_>, settings: &Settings) -> Option<Plan> {
         .iter()
         .filter_map(|section| step::read(section, &groups))
         .collect();
+    let judges = |step: &Step| step.gate == Some(Gate::NoWorse);
+    if failures.is_none() && steps.iter().any(judges) {
+        root.missing(
+            "failures",
+            "a table [failures], since a gate asks which sessions fail",
+        );
+    }
     root.finish();
     let plan = Plan {
         traffic: traffic?,
         capacity: match capacity {
             Some(capacity) => Some(capacity?),
+            None => None,
+        },
+        failures: match failures {
+            Some(failures) => Some(failures?),
             None => None,
         },
         steps,

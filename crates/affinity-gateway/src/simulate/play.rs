@@ -7,16 +7,18 @@
 
 use std::time::Duration;
 
+use tower_affinity::core::analysis::Terms;
 use tower_affinity::core::{AbortPolicy, GroupId, Rollout, State, Timestamp};
 
 use super::arrivals::Arrivals;
 use super::asking::Asking;
 use super::dice::Dice;
+use super::gate::{Gated, canaries};
 use super::plan::{Plan, PlanError};
 use super::report::{self, Report, Sample};
 use super::rules::Rules;
 use super::session::{Phase, Session};
-use super::step::Step;
+use super::step::{Gate, Step};
 use super::tally::{Counts, Tally};
 use crate::config::{ConfigError, Settings};
 
@@ -34,15 +36,25 @@ pub fn simulate(settings: &Settings, plan: &Plan, seed: u64) -> Result<Report, P
     let mut play = Play::new(plan, rules, begins, seed);
     let mut samples = Vec::new();
     let mut steps = Vec::new();
+    let mut stopped = None;
     let mut rollout = play.rules.rollout.clone();
     if begins > EPOCH {
         let tally = play.pass(&rollout, begins);
-        steps.push(report::step(&play, &tally, 0, None, &rollout, &endpoints));
+        steps.push(report::step(
+            &play, &tally, 0, None, None, &rollout, &endpoints,
+        ));
         play.gathered.fill(0);
     }
     for (number, step) in (1..).zip(&plan.steps) {
         rollout = next(number, step, &rollout, &play.rules, play.now)?;
-        let until = play.end(step, &rollout);
+        let gated = play.gated(step, &rollout);
+        let until = match &gated {
+            Some(gated) if !gated.verdict.passes() => gated.at,
+            gated => {
+                let end = play.end(step, &rollout);
+                gated.as_ref().map_or(end, |gated| end.max(gated.at))
+            }
+        };
         let tally = play.pass(&rollout, until);
         samples.extend(play.samples(&tally));
         steps.push(report::step(
@@ -50,9 +62,14 @@ pub fn simulate(settings: &Settings, plan: &Plan, seed: u64) -> Result<Report, P
             &tally,
             number,
             Some(step),
+            gated.as_ref(),
             &rollout,
             &endpoints,
         ));
+        if gated.is_some_and(|gated| !gated.verdict.passes()) {
+            stopped = Some(number);
+            break;
+        }
     }
     Ok(Report {
         seed,
@@ -67,6 +84,8 @@ pub fn simulate(settings: &Settings, plan: &Plan, seed: u64) -> Result<Report, P
         length: plan.traffic.length,
         think: plan.traffic.think,
         steps,
+        stopped,
+        doubts: plan.doubts(),
         samples,
     })
 }
@@ -78,6 +97,9 @@ fn rehearse(plan: &Plan, rules: &Rules, begins: Timestamp) -> Result<(), PlanErr
         rollout = next(number, step, &rollout, rules, now)?;
         if step.until_drained && draining(&rollout).next().is_none() {
             return Err(PlanError::NothingDrains { step: number });
+        }
+        if step.gate == Some(Gate::NoWorse) && canaries(&rollout).next().is_none() {
+            return Err(PlanError::NothingToJudge { step: number });
         }
         now = now.plus(step.hold);
     }
@@ -117,7 +139,9 @@ pub(super) struct Play<'p> {
     pub(super) gathered: Vec<u64>,
     sessions: u64,
     last_expiry: Vec<Option<Timestamp>>,
-    arrivals: Arrivals,
+    pub(super) arrivals: Arrivals,
+    /// What a verdict is about.
+    pub(super) terms: Terms,
 }
 
 impl<'p> Play<'p> {
@@ -133,6 +157,7 @@ impl<'p> Play<'p> {
             sessions: 0,
             last_expiry: vec![None; groups],
             arrivals: Arrivals::new(plan.traffic.arrivals_per_second, Dice::new(seed)),
+            terms: Terms::default(),
         }
     }
 
@@ -170,6 +195,16 @@ impl<'p> Play<'p> {
             *gathered += counts.assigned;
         }
         tally
+    }
+
+    /// How the gate of a step ends that begins now.
+    fn gated(&self, step: &Step, rollout: &Rollout) -> Option<Gated> {
+        let failures = self.plan.failures.as_ref()?;
+        let held = self.now.plus(step.hold);
+        match step.gate {
+            Some(Gate::NoWorse) => Some(self.gate(rollout, failures, &self.terms, held)),
+            Some(Gate::Analysis) | None => None,
+        }
     }
 
     /// When a step ends that begins now.

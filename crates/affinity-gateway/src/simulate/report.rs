@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde::Serialize;
 use tower_affinity::core::{Group, Rollout, State, Timestamp};
 
+use super::gate::Gated;
 use super::plan::Plan;
 use super::play::Play;
 use super::spread::{Length, Think};
-use super::step::Step;
+use super::step::{Gate, Step};
 use super::tally::{Counts, Tally};
 use crate::config::Settings;
 
@@ -30,6 +31,12 @@ pub struct Report {
     pub think: Think,
     /// The steps; number 0 is what was before the plan.
     pub steps: Vec<StepReport>,
+    /// The step at whose gate the plan ended, if it did not come to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<usize>,
+    /// What is doubtful in the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// Live sessions over time.
     pub samples: Vec<Sample>,
 }
@@ -48,8 +55,45 @@ pub struct StepReport {
     pub lasts_secs: f64,
     /// The gate at its end that a live rollout would ask; here it counts as passed.
     pub gate_taken_as_passed: Option<&'static str>,
+    /// The gate that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
     /// The groups, in the order of the configuration.
     pub groups: Vec<GroupReport>,
+}
+
+/// What a gate said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct GateReport {
+    /// The verdict on all canaries together.
+    pub verdict: &'static str,
+    /// When it was in, in seconds from the beginning of the step.
+    pub after_secs: f64,
+    /// Each canary.
+    pub canaries: Vec<CanaryReport>,
+}
+
+/// A canary beside the stable group. Differences are parts of all sessions, canary minus stable.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CanaryReport {
+    /// Its name.
+    pub group: String,
+    /// The sessions that had begun there in the step.
+    pub sessions: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// The difference that was seen.
+    pub difference: f64,
+    /// The least difference that can be true.
+    pub lower: f64,
+    /// The greatest one.
+    pub upper: f64,
+    /// What that says of it.
+    pub verdict: &'static str,
+    /// The difference that a comparison of all requests shows, those of older sessions included.
+    pub naive: f64,
 }
 
 /// One group in one step.
@@ -153,6 +197,7 @@ pub(super) fn step(
     tally: &Tally,
     number: usize,
     step: Option<&Step>,
+    gated: Option<&Gated>,
     rollout: &Rollout,
     endpoints: &[u64],
 ) -> StepReport {
@@ -172,7 +217,10 @@ pub(super) fn step(
             .map(ToString::to_string),
         from_secs: signed_seconds(play.begins, tally.from),
         lasts_secs: seconds(tally.until.since(tally.from)),
-        gate_taken_as_passed: step.filter(|step| step.analysis).map(|_| "analysis"),
+        gate_taken_as_passed: step
+            .filter(|step| step.gate == Some(Gate::Analysis))
+            .map(|_| "analysis"),
+        gate: gated.map(|gated| gate(play, tally, rollout, gated)),
         groups: rollout.groups().iter().filter_map(report).collect(),
     }
 }
@@ -224,6 +272,50 @@ fn group(
         drain: drain(play, rollout, group),
         abort: (serves && group.name() != rollout.stable())
             .then(|| play.abort(rollout, group, play.now)),
+    }
+}
+
+fn gate(play: &Play<'_>, tally: &Tally, rollout: &Rollout, gated: &Gated) -> GateReport {
+    // what all requests of a group show: those of its older sessions fail at their own rate
+    let lasted = tally.until.since(tally.from).as_secs_f64();
+    let older = play.plan.failures.as_ref().map_or(0.0, |f| f.older);
+    let naive = |group: &Group, failed: u64| {
+        let counts = play.rules.place(group.id());
+        let counts = counts.and_then(|place| tally.groups.get(place));
+        counts.map_or(0.0, |counts| {
+            let looks = counts.live().count().max(1) as f64;
+            let live = counts.live().sum::<u64>() as f64 / looks;
+            let requests = live * play.plan.traffic.think.rate() * lasted;
+            let before = counts.live().next().unwrap_or_default() as f64;
+            (failed as f64 + older * before) / requests.max(1.0)
+        })
+    };
+    let of_stable = rollout.group(rollout.stable());
+    let of_stable = of_stable.and_then(|group| {
+        let tally = gated.tallies.get(play.rules.place(group.id())?)?;
+        Some(naive(group, tally.failed))
+    });
+    let canaries = play.comparisons(rollout, &gated.tallies, &play.terms);
+    let canaries = canaries.into_iter().map(|(group, tally, compared)| {
+        let failures = compared.failures;
+        CanaryReport {
+            group: group.name().to_string(),
+            sessions: tally.sessions,
+            failed: tally.failed,
+            difference: rounded(failures.difference.unwrap_or_default(), 1e6),
+            lower: rounded(failures.interval.lower, 1e6),
+            upper: rounded(failures.interval.upper, 1e6),
+            verdict: compared.verdict.name(),
+            naive: rounded(
+                naive(group, tally.failed) - of_stable.unwrap_or_default(),
+                1e6,
+            ),
+        }
+    });
+    GateReport {
+        verdict: gated.verdict.name(),
+        after_secs: seconds(gated.at.since(tally.from)),
+        canaries: canaries.collect(),
     }
 }
 

@@ -87,6 +87,16 @@ impl Length {
         Duration::from_millis(millis as u64).clamp(Duration::from_millis(1), LONGEST)
     }
 
+    /// The length that half of the sessions pass.
+    pub(super) fn p50(self) -> Duration {
+        let millis = match self {
+            Self::Fixed { mean } => mean,
+            Self::Exponential { mean } => (mean as f64 * std::f64::consts::LN_2) as u64,
+            Self::Lognormal { p50, .. } => p50,
+        };
+        Duration::from_millis(millis).min(LONGEST)
+    }
+
     /// The length that 1 of 1,000 sessions passes.
     pub(super) fn p999(self) -> Duration {
         let millis = match self {

@@ -21,8 +21,23 @@ pub struct Step {
     pub hold: Duration,
     /// Whether it goes on until no pin to a draining group can be valid any more.
     pub until_drained: bool,
-    /// Whether a live rollout would ask the analysis before the next step.
-    pub analysis: bool,
+    /// What has to be so before the next step.
+    pub gate: Option<Gate>,
+}
+
+/// What has to be so before the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Gate {
+    /// A live rollout would ask the analysis; here it counts as passed.
+    Analysis,
+    /// The step goes on until each canary is no worse; the plan ends with one that is worse.
+    NoWorse,
+}
+
+impl Gate {
+    const WORDS: [(&'static str, Self); 2] =
+        [("analysis", Self::Analysis), ("no_worse", Self::NoWorse)];
 }
 
 /// A change of the rollout.
@@ -122,7 +137,7 @@ pub(super) fn read(step: &Section<'_>, groups: &[GroupName]) -> Option<Step> {
     let until = step.field("until");
     let until = until.map(|field| field.word(&[("drained", true)], &[]));
     let gate = step.field("gate");
-    let gate = gate.map(|field| field.word(&[("analysis", true)], &[]));
+    let gate = gate.map(|field| field.word(&Gate::WORDS, &[]));
     let hold = match (step.field("hold"), &until) {
         (Some(field), _) => field.duration(&HOLD),
         (None, Some(_)) => Some(Duration::ZERO),
@@ -139,7 +154,10 @@ pub(super) fn read(step: &Section<'_>, groups: &[GroupName]) -> Option<Step> {
         },
         hold: hold?,
         until_drained: until.unwrap_or(Some(false))?,
-        analysis: gate.unwrap_or(Some(false))?,
+        gate: match gate {
+            Some(gate) => Some(gate?),
+            None => None,
+        },
     })
 }
 

@@ -13,6 +13,7 @@ use crate::config::{Settings, parse};
 
 mod aborts;
 mod drains;
+mod gates;
 mod loads;
 mod requests;
 mod seeds;

@@ -68,15 +68,18 @@ pub struct Terms {
     measures: Measures,
 }
 
+// neither number is ever NaN
+impl Eq for Terms {}
+
 /// Terms on which nothing can be judged.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermsError {
     /// The smallest effect is not accepted.
-    #[error("accepted as the smallest effect: a difference of rates from 0.0001 to 0.5")]
+    #[error("accepted as the smallest effect: a difference of rates above 0 and at most 0.5")]
     MinEffect,
     /// The level is not accepted.
-    #[error("accepted as alpha: from 0.0001 to 0.2")]
+    #[error("accepted as alpha: above 0 and at most 0.2")]
     Alpha,
 }
 
@@ -86,12 +89,12 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// If `min_effect` is not from 0.0001 to 0.5, or `alpha` not from 0.0001 to 0.2.
+    /// If `min_effect` is not above 0 and at most 0.5, or `alpha` not above 0 and at most 0.2.
     pub fn new(min_effect: f64, alpha: f64) -> Result<Self, TermsError> {
-        if !(0.0001..=0.5).contains(&min_effect) {
+        if !(min_effect > 0.0 && min_effect <= 0.5) {
             return Err(TermsError::MinEffect);
         }
-        if !(0.0001..=0.2).contains(&alpha) {
+        if !(alpha > 0.0 && alpha <= 0.2) {
             return Err(TermsError::Alpha);
         }
         Ok(Self {

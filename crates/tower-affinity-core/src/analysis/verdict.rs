@@ -35,7 +35,8 @@ impl Verdict {
     /// The verdict on two measures: worse if one is, else undecided if one is.
     ///
     /// Better only if one is better and the other no worse.
-    pub(super) const fn and(self, other: Self) -> Self {
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Worse, _) | (_, Self::Worse) => Self::Worse,
             (Self::NotEnoughYet, _) | (_, Self::NotEnoughYet) => Self::NotEnoughYet,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use affinity_gateway::simulate::{AbortReport, Drain, GroupReport, Report, StepReport, lines};
+use affinity_gateway::simulate::{
+    AbortReport, Drain, GateReport, GroupReport, Report, StepReport, lines,
+};
 
 use crate::output::aligned;
 
@@ -12,13 +14,56 @@ pub(super) fn of(report: &Report) -> String {
         "{} sessions, seed {}, {} new a second",
         report.sessions, report.seed, report.arrivals_per_second
     );
-    [
-        head,
-        aligned(&steps(report)),
-        aligned(&groups(report)),
-        chart(report),
-    ]
-    .join("\n\n")
+    let judged = judged(report);
+    let doubts = report.doubts.iter().map(|doubt| format!("beware: {doubt}"));
+    let stopped = report
+        .stopped
+        .map(|step| format!("the plan ended with step {step}: its gate was not passed"));
+    let mut parts = vec![head, aligned(&steps(report))];
+    parts.extend((judged.len() > 1).then(|| aligned(&judged)));
+    parts.extend(stopped);
+    parts.extend(doubts);
+    parts.extend([aligned(&groups(report)), chart(report)]);
+    parts.join("\n\n")
+}
+
+/// What the gates saw of each canary. Differences are in points, canary minus stable.
+fn judged(report: &Report) -> Vec<[String; 8]> {
+    let head = [
+        "STEP",
+        "CANARY",
+        "SESSIONS",
+        "FAILED",
+        "DIFFERENCE",
+        "BETWEEN",
+        "VERDICT",
+        "ALL REQUESTS",
+    ];
+    let rows = report.steps.iter().flat_map(|step| {
+        let canaries = step.gate.iter().flat_map(|gate| &gate.canaries);
+        canaries.map(|canary| {
+            [
+                step.step.to_string(),
+                canary.group.clone(),
+                canary.sessions.to_string(),
+                canary.failed.to_string(),
+                points(canary.difference),
+                format!("{} {}", points(canary.lower), points(canary.upper)),
+                canary.verdict.replace('_', " "),
+                points(canary.naive),
+            ]
+        })
+    });
+    [head.map(str::to_owned)].into_iter().chain(rows).collect()
+}
+
+fn points(difference: f64) -> String {
+    format!("{:+.2}", difference * 100.0)
+}
+
+fn asked(gate: &GateReport) -> String {
+    let verdict = gate.verdict.replace('_', " ");
+    format!("{verdict} after {}", span(gate.after_secs))
 }
 
 fn steps(report: &Report) -> Vec<[String; 5]> {
@@ -39,7 +84,10 @@ fn steps(report: &Report) -> Vec<[String; 5]> {
             from,
             span(step.lasts_secs),
             step.change.as_deref().unwrap_or(nothing).to_owned(),
-            gate.map_or(String::new(), |gate| format!("{gate}: taken as passed")),
+            match &step.gate {
+                Some(gate) => asked(gate),
+                None => gate.map_or(String::new(), |gate| format!("{gate}: taken as passed")),
+            },
         ]
     };
     [head]

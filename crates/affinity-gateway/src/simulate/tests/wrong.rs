@@ -61,6 +61,21 @@ fn a_mistake_is_told_with_its_line_key_and_value() {
             "\"drained\"",
         ),
         (
+            "[failures]\nsessions = { \"0000000\" = 0.1 }\n[[step]]\nhold = \"1m\"\n",
+            "failures.sessions.0000000",
+            "9f1c2ab, c3d4e5f",
+        ),
+        (
+            "[failures]\nsessions = { \"9f1c2ab\" = 1.5 }\n[[step]]\nhold = \"1m\"\n",
+            "failures.sessions.9f1c2ab",
+            "at most 1",
+        ),
+        (
+            "[failures]\nolder = 0.5\n[[step]]\nhold = \"1m\"\n",
+            "failures.sessions",
+            "is missing",
+        ),
+        (
             "[[step]]\nhold = \"1m\"\ngate = \"luck\"\n",
             "step[0].gate",
             "\"analysis\"",
@@ -70,6 +85,12 @@ fn a_mistake_is_told_with_its_line_key_and_value() {
         let line = told.starts_with("line ") && told.contains(key);
         assert!(line && told.contains(what), "{steps}: {told}");
     }
+}
+
+#[test]
+fn a_gate_needs_failures_to_look_at() {
+    let told = told(&format!("{STEADY}{STEP}gate = \"no_worse\"\n"));
+    assert!(told.starts_with("failures: is missing"), "{told}");
 }
 
 #[test]
