@@ -24,6 +24,7 @@ mod joining;
 mod keys;
 mod live;
 mod mutations;
+mod openapi;
 mod previews;
 mod restart;
 mod verbs;

@@ -10,6 +10,7 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use tower_affinity::balance::EndpointState;
 use tower_affinity::core::Level;
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::preview::Mode;
@@ -19,7 +20,7 @@ use super::views::{EndpointView, find, live_sessions};
 use crate::control::{Marked, Wish};
 
 /// What a drain takes; its end takes nothing.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
     #[serde(default)]
@@ -27,7 +28,7 @@ pub(super) struct Options {
 }
 
 /// The answer to an accepted mark, or to its preview. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct MarkView {
     /// Absent in the answer to a change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -48,7 +49,7 @@ struct MarkView {
 }
 
 /// How many sessions are bound to one endpoint is not counted, but how many at most.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct BoundView {
     /// The live sessions of the whole group, to 5 %.
     at_most: u64,
@@ -57,6 +58,22 @@ struct BoundView {
     last_expiry: Option<u64>,
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/groups/{group}/endpoints/{address}/{verb}",
+    tag = "groups",
+    operation_id = "mark",
+    summary = "Drains one endpoint on this replica, or ends that",
+    request_body = Option<Options>,
+    params(
+        ("group" = String, Path, description = "The name of a group"),
+        ("address" = String, Path, description = "IP:PORT"),
+        ("verb" = String, Path, description = "`drain` or `undrain`"),
+        ("preview" = Option<bool>, Query, description = "Only what would happen: nothing is done"),
+        ("if-match" = Option<String>, Header, description = "The revision that was seen")
+    ),
+    responses((status = 200, body = MarkView, description = "Made; with `?preview=true` a preview, and nothing is done"))
+)]
 pub(super) async fn mark(
     State(options): State<AdminOptions>,
     Path((group, address, verb)): Path<(String, String, String)>,

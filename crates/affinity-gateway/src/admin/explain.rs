@@ -13,20 +13,21 @@ use tower_affinity::core::{
     Readiness, Rollout, SessionPin, Shown, decide,
 };
 use tower_affinity::wire::PathPattern;
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::mint::fresh;
 use super::problem::Problem;
 
 /// What is asked.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
     path: String,
 }
 
 /// What would be decided. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Explained {
     /// The scope of the path; absent if it is in none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +48,19 @@ pub(super) struct Explained {
     moved_from: Option<String>,
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/explain",
+    tag = "pins",
+    operation_id = "explain",
+    summary = "What would be decided for a path and a pin",
+    params(
+        ("path" = String, Query, description = "An absolute path"),
+        ("affinity-pin" = Option<String>, Header, description = "A pin"),
+        ("affinity-override" = Option<String>, Header, description = "An override")
+    ),
+    responses((status = 200, body = Explained, description = "The decision; nothing is done"))
+)]
 pub(super) async fn explain(
     State(options): State<AdminOptions>,
     Query(Question { path }): Query<Question>,

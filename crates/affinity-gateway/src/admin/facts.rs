@@ -4,13 +4,14 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Serialize;
 use tower_affinity::core::{AbortPolicy, Fact, GroupName, Standing};
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::problem::Problem;
 use super::verbs::{Peer, blocking, who};
 
 /// One fact. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct FactView {
     group: String,
     generation: u32,
@@ -48,11 +49,19 @@ impl FactView {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Facts {
     facts: Vec<FactView>,
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/facts",
+    tag = "facts",
+    operation_id = "facts",
+    summary = "Aborts that only this replica obeys",
+    responses((status = 200, body = Facts, description = "What is so now."))
+)]
 pub(super) async fn all(State(options): State<AdminOptions>) -> Json<Facts> {
     let facts = options.control.facts();
     Json(Facts {
@@ -60,6 +69,17 @@ pub(super) async fn all(State(options): State<AdminOptions>) -> Json<Facts> {
     })
 }
 
+#[utoipa::path(
+    delete,
+    path = "/v1/facts/{group}",
+    tag = "facts",
+    operation_id = "drop_fact",
+    summary = "Drops such an abort",
+    params(
+        ("group" = String, Path, description = "The name of a group")
+    ),
+    responses((status = 200, body = Facts, description = "The facts that are left"))
+)]
 pub(super) async fn forget(
     State(options): State<AdminOptions>,
     Path(group): Path<String>,

@@ -19,6 +19,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::overview::Sampler;
@@ -33,7 +34,7 @@ const SNAPSHOT: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// One event as it is sent. The time is in milliseconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct EventView<'a> {
     id: u64,
     at: u64,
@@ -56,6 +57,18 @@ struct Listener {
     _place: Place,
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    tag = "rollout",
+    operation_id = "events",
+    summary = "What happens, while it happens",
+    params(
+        ("overview" = Option<bool>, Query, description = "`false`: without overviews"),
+        ("last-event-id" = Option<String>, Header, description = "What came after this event")
+    ),
+    responses((status = 200, body = EventView, content_type = "text/event-stream", description = "Server-sent events: `happened`, each with an id, and `overview` about once a second"))
+)]
 pub(super) async fn events(
     State(options): State<AdminOptions>,
     RawQuery(query): RawQuery,

@@ -8,6 +8,7 @@ use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tower_affinity::core::{GroupName, MAX_OVERRIDE, SessionId, SessionPin, State as GroupState};
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::problem::Problem;
@@ -15,7 +16,7 @@ use super::verbs::{Peer, who};
 use crate::events::Kind;
 
 /// The body of a minting.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wish {
     group: String,
@@ -27,13 +28,22 @@ pub(super) struct Wish {
 }
 
 /// What was made. The time is in seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Minted {
     token: String,
     group: String,
     expires: u64,
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/pins/mint",
+    tag = "pins",
+    operation_id = "mint",
+    summary = "Makes a pin or an override",
+    request_body = Wish,
+    responses((status = 200, body = Minted, description = "The token"))
+)]
 pub(super) async fn mint(
     State(options): State<AdminOptions>,
     peer: Peer,

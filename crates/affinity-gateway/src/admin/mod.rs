@@ -11,6 +11,7 @@ mod facts;
 mod guard;
 mod listen;
 mod mint;
+mod openapi;
 mod overview;
 mod page;
 mod pins;
@@ -28,9 +29,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{delete, get, post, put};
+use axum::routing::get;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use tokio_util::sync::CancellationToken;
 use tower_affinity::record::Recorder;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(crate) use self::entrance::Entrance;
 pub(crate) use self::overview::{Sampler, Sources};
@@ -75,28 +80,29 @@ impl std::fmt::Debug for AdminOptions {
 /// The routes of the admin side.
 pub fn router(options: AdminOptions) -> Router {
     let guard = guard::Guard::new(options.token.clone(), options.address.ip());
-    Router::new()
-        .route("/v1/overview", get(overview::overview))
-        .route("/v1/explain", get(explain::explain))
-        .route("/v1/events", get(listen::events))
-        .route("/v1/rollout", get(views::rollout))
-        .route("/v1/rollout/weights", put(verbs::weights))
-        .route("/v1/rollout/lock", post(verbs::lock))
-        .route("/v1/rollout/unlock", post(verbs::unlock))
-        .route("/v1/groups", post(verbs::register))
-        .route("/v1/groups/{group}", get(views::group))
-        .route("/v1/groups/{group}/drained", get(views::drained))
-        .route("/v1/groups/{group}/{verb}", post(verbs::group))
-        .route(
-            "/v1/groups/{group}/endpoints/{address}/{verb}",
-            post(endpoint::mark),
-        )
-        .route("/v1/facts", get(facts::all))
-        .route("/v1/facts/{group}", delete(facts::forget))
-        .route("/v1/replicas", get(replicas::all))
-        .route("/v1/replicas/{replica}", delete(replicas::forget))
-        .route("/v1/pins/mint", post(mint::mint))
-        .route("/v1/pins/inspect", post(pins::inspect))
+    let (api, document) = OpenApiRouter::with_openapi(openapi::base())
+        .routes(routes!(overview::overview))
+        .routes(routes!(explain::explain))
+        .routes(routes!(listen::events))
+        .routes(routes!(views::rollout))
+        .routes(routes!(verbs::weights))
+        .routes(routes!(verbs::lock))
+        .routes(routes!(verbs::unlock))
+        .routes(routes!(verbs::register))
+        .routes(routes!(views::group))
+        .routes(routes!(views::drained))
+        .routes(routes!(verbs::group))
+        .routes(routes!(endpoint::mark))
+        .routes(routes!(facts::all))
+        .routes(routes!(facts::forget))
+        .routes(routes!(replicas::all))
+        .routes(routes!(replicas::forget))
+        .routes(routes!(mint::mint))
+        .routes(routes!(pins::inspect))
+        .split_for_parts();
+    let document = Bytes::from(openapi::finished(document));
+    let document = async move || ([(CONTENT_TYPE, "application/json")], document.clone());
+    api.route("/v1/openapi.json", get(document))
         .layer(from_fn_with_state(guard.clone(), guard::check))
         .merge(
             Router::new()

@@ -5,19 +5,20 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use serde::{Deserialize, Serialize};
 use tower_affinity::core::{Cause, EndpointId, GroupRef, Lifetimes, Readiness, Status};
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::problem::Problem;
 
 /// The body of an inspection.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Inspection {
     token: String,
 }
 
 /// What a token says. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub(super) enum Inspected {
     Invalid {
@@ -45,13 +46,22 @@ pub(super) enum Inspected {
     },
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct MovedFrom {
     group: String,
     at: u64,
     cause: String,
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/pins/inspect",
+    tag = "pins",
+    operation_id = "inspect",
+    summary = "What a token says",
+    request_body = Inspection,
+    responses((status = 200, body = Inspected, description = "What it says, or why it is none"))
+)]
 pub(super) async fn inspect(
     State(options): State<AdminOptions>,
     body: Result<Json<Inspection>, JsonRejection>,

@@ -8,6 +8,7 @@ use http::request::Parts;
 use serde::Serialize;
 use tower_affinity::core::{Group, GroupId, GroupName, Rollout, Timestamp, Weight};
 use tower_affinity::wire::PathPattern;
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::problem::Problem;
@@ -37,8 +38,8 @@ impl<S: Sync> FromRequestParts<S> for Mode {
 }
 
 /// What a change would do. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
-struct PreviewView {
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PreviewView {
     /// Always: so that it is not taken for the answer to a change.
     preview: bool,
     verb: &'static str,
@@ -54,7 +55,7 @@ struct PreviewView {
 }
 
 /// One group before and after.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct GroupPreview {
     name: String,
     /// `null` if it is new.
@@ -76,7 +77,7 @@ struct GroupPreview {
     leaving: Option<LeavingView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Side {
     generation: u32,
     state: &'static str,
@@ -86,7 +87,7 @@ struct Side {
     stable: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct LeavingView {
     /// `move`, `stay`, `end`, or `draw` for a move by weights.
     how: &'static str,

@@ -5,12 +5,13 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::causes::with_causes;
 use crate::control::{ControlError, StoreError};
 
 /// A problem: `type` is stable, for machines; `detail` is for people.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Problem {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,

@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use http::StatusCode;
 use serde::Serialize;
 use tower_affinity::core::{Announced, ReplicaRecord};
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::problem::Problem;
@@ -13,7 +14,7 @@ use crate::control::{Control, ControlError};
 use crate::events::Kind;
 
 /// All replicas, as the asked one has heard them last. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Replicas {
     /// The name of the asked one.
     asked: String,
@@ -24,14 +25,14 @@ pub(super) struct Replicas {
     replicas: Vec<ReplicaView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ProblemView {
     what: String,
     /// Whether it is not ready because of it.
     unready: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ReplicaView {
     name: String,
     /// `alive`; `silent` if its word has lapsed; `left` in good order; `unreadable` if its word is
@@ -42,7 +43,7 @@ struct ReplicaView {
 }
 
 /// What one says of itself.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Word {
     revision: u64,
     /// When it said so, by its own clock.
@@ -95,10 +96,29 @@ impl ReplicaView {
     }
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/replicas",
+    tag = "replicas",
+    operation_id = "replicas",
+    summary = "The replicas that share the state",
+    responses((status = 200, body = Replicas, description = "What is so now."))
+)]
 pub(super) async fn all(State(options): State<AdminOptions>) -> Json<Replicas> {
     Json(Replicas::of(&options.control))
 }
 
+#[utoipa::path(
+    delete,
+    path = "/v1/replicas/{replica}",
+    tag = "replicas",
+    operation_id = "forget_replica",
+    summary = "Ends the wait for a replica that is gone",
+    params(
+        ("replica" = String, Path, description = "The name of a replica")
+    ),
+    responses((status = 200, body = Replicas, description = "The replicas that are left"))
+)]
 pub(super) async fn forget(
     State(options): State<AdminOptions>,
     Path(name): Path<String>,

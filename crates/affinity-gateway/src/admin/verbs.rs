@@ -12,6 +12,7 @@ use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use tower_affinity::core::{GroupName, Revision, Weight};
+use utoipa::ToSchema;
 
 use super::preview::{self, Mode};
 use super::problem::Problem;
@@ -21,18 +22,19 @@ use crate::config::RollbackPolicy;
 use crate::control::{ControlError, Held, Request, Verb};
 
 /// The body of a registration.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Registration {
     name: String,
     #[serde(default)]
+    #[schema(value_type = Vec<String>)]
     endpoints: Vec<SocketAddr>,
     #[serde(default)]
     weight: u64,
 }
 
 /// The body of the other verbs; each takes only what it knows.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wishes {
     to: Option<String>,
@@ -42,7 +44,7 @@ pub(super) struct Wishes {
     force: bool,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Policy {
     Move,
@@ -51,7 +53,7 @@ enum Policy {
 }
 
 /// The answer to an accepted change.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Accepted {
     before: u64,
     revision: u64,
@@ -68,6 +70,19 @@ struct Accepted {
 pub(super) type Peer = Option<axum::Extension<ConnectInfo<SocketAddr>>>;
 pub(super) type Body<T> = Result<Json<T>, JsonRejection>;
 
+#[utoipa::path(
+    put,
+    path = "/v1/rollout/weights",
+    tag = "rollout",
+    operation_id = "weights",
+    summary = "Gives groups new weights",
+    request_body = BTreeMap<String, u64>,
+    params(
+        ("preview" = Option<bool>, Query, description = "Only what would happen: nothing is done"),
+        ("if-match" = Option<String>, Header, description = "The revision that was seen")
+    ),
+    responses((status = 200, body = Accepted, description = "Made; with `?preview=true` a preview, and nothing is done"))
+)]
 pub(super) async fn weights(
     State(options): State<AdminOptions>,
     peer: Peer,
@@ -87,6 +102,19 @@ pub(super) async fn weights(
     run(options, peer, mode, &headers, Verb::Weights(weights)).await
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/groups",
+    tag = "groups",
+    operation_id = "register",
+    summary = "Makes a group known",
+    request_body = Registration,
+    params(
+        ("preview" = Option<bool>, Query, description = "Only what would happen: nothing is done"),
+        ("if-match" = Option<String>, Header, description = "The revision that was seen")
+    ),
+    responses((status = 200, body = Accepted, description = "Made; with `?preview=true` a preview, and nothing is done"))
+)]
 pub(super) async fn register(
     State(options): State<AdminOptions>,
     peer: Peer,
@@ -109,6 +137,21 @@ pub(super) async fn register(
     run(options, peer, mode, &headers, verb).await
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/groups/{group}/{verb}",
+    tag = "groups",
+    operation_id = "verb",
+    summary = "Promotes, drains, aborts, retires or restores a group",
+    request_body = Option<Wishes>,
+    params(
+        ("group" = String, Path, description = "The name of a group"),
+        ("verb" = String, Path, description = "`promote`, `drain`, `abort`, `retire` or `restore`"),
+        ("preview" = Option<bool>, Query, description = "Only what would happen: nothing is done"),
+        ("if-match" = Option<String>, Header, description = "The revision that was seen")
+    ),
+    responses((status = 200, body = Accepted, description = "Made; with `?preview=true` a preview, and nothing is done"))
+)]
 pub(super) async fn group(
     State(options): State<AdminOptions>,
     Path((group, verb)): Path<(String, String)>,
@@ -123,10 +166,23 @@ pub(super) async fn group(
 }
 
 /// What `lock` and `unlock` take: nothing.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoWishes {}
 
+#[utoipa::path(
+    post,
+    path = "/v1/rollout/lock",
+    tag = "rollout",
+    operation_id = "lock",
+    summary = "Refuses every change but an abort",
+    request_body = Option<NoWishes>,
+    params(
+        ("preview" = Option<bool>, Query, description = "Only what would happen: nothing is done"),
+        ("if-match" = Option<String>, Header, description = "The revision that was seen")
+    ),
+    responses((status = 200, body = Accepted, description = "Made; with `?preview=true` a preview, and nothing is done"))
+)]
 pub(super) async fn lock(
     State(options): State<AdminOptions>,
     peer: Peer,
@@ -138,6 +194,19 @@ pub(super) async fn lock(
     run(options, peer, mode, &headers, Verb::Lock).await
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/rollout/unlock",
+    tag = "rollout",
+    operation_id = "unlock",
+    summary = "Ends a lock",
+    request_body = Option<NoWishes>,
+    params(
+        ("preview" = Option<bool>, Query, description = "Only what would happen: nothing is done"),
+        ("if-match" = Option<String>, Header, description = "The revision that was seen")
+    ),
+    responses((status = 200, body = Accepted, description = "Made; with `?preview=true` a preview, and nothing is done"))
+)]
 pub(super) async fn unlock(
     State(options): State<AdminOptions>,
     peer: Peer,

@@ -13,13 +13,14 @@ use tower_affinity::core::{
     AbortPolicy, Group, GroupId, GroupName, Rollout, Standing, State as Life,
 };
 use tower_affinity::record::Recorder;
+use utoipa::ToSchema;
 
 use super::AdminOptions;
 use super::problem::Problem;
 use crate::control::{Control, Failure};
 
 /// The whole rollout.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct RolloutView {
     revision: u64,
     step_revision: u64,
@@ -34,7 +35,7 @@ pub(super) struct RolloutView {
 }
 
 /// The state that replicas share.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct SharedView {
     in_reach: bool,
     /// Seconds since it was last read.
@@ -63,7 +64,7 @@ impl SharedView {
 }
 
 /// One group. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct GroupView {
     name: String,
     generation: u32,
@@ -76,6 +77,7 @@ pub(super) struct GroupView {
     source: Option<SourceView>,
     /// Addresses that an operator drains here and that the group has not now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>)]
     drained_absent: Vec<SocketAddr>,
     /// Requests whose answer or tunnel has not ended, at all replicas.
     in_flight: u64,
@@ -96,7 +98,7 @@ pub(super) struct GroupView {
 }
 
 /// One group by itself.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct GroupDetails {
     #[serde(flatten)]
     group: GroupView,
@@ -105,8 +107,9 @@ pub(super) struct GroupDetails {
     live_sessions: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct EndpointView {
+    #[schema(value_type = String)]
     address: SocketAddr,
     /// The worst that is known of it.
     state: &'static str,
@@ -129,7 +132,7 @@ impl EndpointView {
 }
 
 /// Where the endpoints of a group are found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct SourceView {
     from: String,
     /// How old its last good answer is; absent before the first.
@@ -155,7 +158,7 @@ impl SourceView {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct AbortView {
     target: String,
     policy: &'static str,
@@ -237,11 +240,30 @@ impl GroupView {
     }
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/rollout",
+    tag = "rollout",
+    operation_id = "rollout",
+    summary = "The whole rollout",
+    responses((status = 200, body = RolloutView, description = "What is so now."))
+)]
 pub(super) async fn rollout(State(options): State<AdminOptions>) -> Json<RolloutView> {
     let rollout = options.control.rollouts().current();
     Json(RolloutView::of(&options.control, &rollout))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/groups/{group}",
+    tag = "groups",
+    operation_id = "group",
+    summary = "One group, with its live sessions",
+    params(
+        ("group" = String, Path, description = "The name of a group")
+    ),
+    responses((status = 200, body = GroupDetails, description = "What is so now."))
+)]
 pub(super) async fn group(
     State(options): State<AdminOptions>,
     Path(name): Path<String>,
@@ -265,23 +287,37 @@ pub(super) fn live(control: &Control, recorder: &Recorder, id: &GroupId) -> u64 
     live.count().round() as u64
 }
 
+/// What is left of a group.
+#[derive(Debug, Serialize, ToSchema)]
+struct LeftView {
+    drained: bool,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drained_by: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_expiry: Option<u64>,
+    in_flight: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waits_for: Vec<String>,
+}
+
 /// 200 if the group is drained, else 409 with what is left.
+#[utoipa::path(
+    get,
+    path = "/v1/groups/{group}/drained",
+    tag = "groups",
+    operation_id = "drained",
+    summary = "Whether no session of a group is left",
+    params(
+        ("group" = String, Path, description = "The name of a group")
+    ),
+    responses((status = 200, body = LeftView, description = "It is drained"),
+        (status = 409, body = LeftView, description = "What is left"))
+)]
 pub(super) async fn drained(
     State(options): State<AdminOptions>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    #[derive(Serialize)]
-    struct LeftView {
-        drained: bool,
-        state: &'static str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        drained_by: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        last_expiry: Option<u64>,
-        in_flight: u64,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        waits_for: Vec<String>,
-    }
     let rollout = options.control.rollouts().current();
     let view = GroupView::of(&options.control, &rollout, find(&rollout, &name)?);
     let status = if view.drained {

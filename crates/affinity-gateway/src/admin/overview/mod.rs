@@ -19,6 +19,14 @@ pub(crate) use self::view::Sources;
 use super::AdminOptions;
 use super::problem::Problem;
 
+#[utoipa::path(
+    get,
+    path = "/v1/overview",
+    tag = "rollout",
+    operation_id = "overview",
+    summary = "Everything that the page shows",
+    responses((status = 200, body = view::Overview, description = "What is so now."))
+)]
 pub(super) async fn overview(State(options): State<AdminOptions>) -> Result<Response, Problem> {
     let text = options.overview.overview().await.map_err(|_| {
         Problem::new(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tower_affinity::core::{Group, Rollout, ServiceName};
 use tower_affinity::record::Recorder;
+use utoipa::ToSchema;
 
 use super::counts::{Counts, GroupCounts};
 use crate::admin::views::{GroupView, SharedView, live};
@@ -30,7 +31,7 @@ pub(super) struct Window {
 }
 
 /// Everything at one moment. Times are seconds since the Unix epoch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Overview {
     /// In milliseconds.
     at: u64,
@@ -55,7 +56,7 @@ pub(super) struct Overview {
 }
 
 /// One group. What requests did is what this replica saw.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct GroupOverview {
     #[serde(flatten)]
     group: GroupView,
@@ -71,7 +72,7 @@ struct GroupOverview {
 }
 
 /// Requests per second that have ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Rates {
     /// That began a session.
     new: f64,
@@ -84,7 +85,7 @@ struct Rates {
 }
 
 /// What the last seconds brought.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Recent {
     cohorts: BTreeMap<String, CohortView>,
     /// From the request to the end of its answer; absent without requests.
@@ -94,7 +95,7 @@ struct Recent {
     p95_seconds: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct CohortView {
     requests: f64,
     /// Answered with a 5xx, or broken off.
