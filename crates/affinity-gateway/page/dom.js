@@ -17,6 +17,14 @@ export function el(tag, props = {}, ...children) {
 
 const part = (child) => (child instanceof Node ? child : document.createTextNode(String(child)));
 
+/** A new element of a drawing. */
+export function svg(tag, props, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
 /** Shows `text` in `node`; one that shows it already is left alone, for screen readers. */
 export function put(node, text) {
   const next = String(text);

@@ -7,6 +7,7 @@ import { logged } from "./log.js";
 import { follow } from "./stream.js";
 import { wireToken } from "./token.js";
 import { verb, weights } from "./verbs.js";
+import { followVerdicts } from "./verdict.js";
 
 wireToken();
 wireChange();
@@ -25,3 +26,4 @@ follow("/v1/events", {
     document.body.classList.toggle("stale", state !== "live");
   },
 });
+followVerdicts();

@@ -1,11 +1,13 @@
 // By keyboard, by screen reader, in the dark and on a phone.
 
 import assert from "node:assert/strict";
-import { NARROW, NEW, WIDE, giveToken, grave, inBrowser, lane, overhang, until } from "./open.mjs";
+import { ANALYSIS } from "./analysis.mjs";
+import { NARROW, NEW, OLD, WIDE, giveToken, grave, inBrowser, lane, overhang, until } from "./open.mjs";
 
 for (const colorScheme of ["light", "dark"]) {
-  await inBrowser({ colorScheme, reducedMotion: "reduce" }, async (page) => {
+  await inBrowser({ colorScheme, reducedMotion: "reduce", answers: { "/v1/analysis": ANALYSIS } }, async (page) => {
     await until("a chart is drawn", () => lane(page, NEW).locator("canvas").isVisible());
+    await verdict(page);
     for (const [screen, viewport] of [["wide", WIDE], ["narrow", NARROW]]) {
       await page.setViewportSize(viewport);
       const where = `${colorScheme}, ${screen}`;
@@ -23,6 +25,17 @@ for (const colorScheme of ["light", "dark"]) {
     }
     if (colorScheme === "light") await keyboard(page);
   });
+}
+
+/** What the comparison says is shown in words, with its interval. */
+async function verdict(page) {
+  const shown = page.locator(`[data-verdict="${NEW}"]`);
+  await shown.waitFor();
+  const text = await shown.textContent();
+  for (const part of [`${NEW} beside ${OLD}: worse`, "1,204 and 10,981 sessions", "+1.0 pp to +4.3 pp", "slow (not judged)",
+    "the difference would be -0.4 pp"]) {
+    assert.ok(text.includes(part), `${part} is not in ${text}`);
+  }
 }
 
 /** Every button and field that is shown is reached by the tabulator, and has a name. */

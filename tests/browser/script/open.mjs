@@ -12,13 +12,16 @@ export const NARROW = { width: 390, height: 844 };
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Runs `visit` in a fresh browser, and checks that nothing left the origin and nothing failed. */
-export async function inBrowser({ url = PAGE, link = "live", ...options }, visit) {
+/** Runs `visit` in a fresh browser, in which some paths have the `answers` given, and checks that nothing left the origin and nothing failed. */
+export async function inBrowser({ url = PAGE, link = "live", answers = {}, ...options }, visit) {
   // a container has no other sandbox, and the only page is our own
   const args = process.getuid() === 0 ? ["--no-sandbox"] : [];
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args });
   try {
     const context = await browser.newContext({ viewport: WIDE, ...options });
+    for (const [path, body] of Object.entries(answers)) {
+      await context.route((at) => at.pathname === path, (route) => route.fulfill({ json: body }));
+    }
     const page = await context.newPage();
     const [foreign, faults] = [[], []];
     const { origin } = new URL(url);

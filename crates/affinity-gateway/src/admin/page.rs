@@ -42,7 +42,7 @@ macro_rules! asset {
     };
 }
 
-static ASSETS: LazyLock<[Asset; 20]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 21]> = LazyLock::new(|| {
     [
         asset!("", HTML, "index.html"),
         asset!("page.css", CSS, "page.css"),
@@ -64,6 +64,7 @@ static ASSETS: LazyLock<[Asset; 20]> = LazyLock::new(|| {
         asset!("stream.js", JS, "stream.js"),
         asset!("token.js", JS, "token.js"),
         asset!("verbs.js", JS, "verbs.js"),
+        asset!("verdict.js", JS, "verdict.js"),
     ]
 });
 
