@@ -52,8 +52,8 @@ pub use rollout::{
 };
 pub use settle::{Answer, Said, Settled, settle};
 pub use store::{
-    Admission, Breaker, BreakerChange, Claim, Live, LiveCounts, MAX_ROW, MemoryStore, NoCounts,
-    PinStore, RowCodec, RowFault, RowKey, StoreCall, StoreError, Terms, is_current,
+    Admission, Breaker, BreakerChange, Claim, Counted, Live, LiveCounts, MAX_ROW, MemoryStore,
+    NoCounts, PinStore, RowCodec, RowFault, RowKey, StoreCall, StoreError, Terms, is_current,
 };
 pub use time::Timestamp;
 pub use token::{

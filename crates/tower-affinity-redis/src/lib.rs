@@ -62,7 +62,6 @@
 //! and has been quiet. What `redis` leaves to its user, coming out of a state in which the connection
 //! is there and of no use, is done here in a page.
 
-mod counts;
 mod failure;
 mod keys;
 mod limits;

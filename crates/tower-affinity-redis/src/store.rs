@@ -7,17 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use redis::{cmd, from_redis_value};
 use tokio::task::JoinSet;
 use tower_affinity_core::{
-    Claim, LiveCounts, PinStore, RowCodec, RowFault, RowKey, ServiceName, SessionId, SessionPin,
-    StoreCall, StoreError, Terms, Timestamp,
+    Claim, Counted, LiveCounts, PinStore, RowCodec, RowFault, RowKey, ServiceName, SessionId,
+    SessionPin, StoreCall, StoreError, Terms, Timestamp,
 };
 
-use crate::counts::{Counts, is_fresh};
 use crate::failure::{Failure, failed};
 use crate::keys::{BUCKETS, Names};
 use crate::limits::Limits;
 use crate::link::Link;
 use crate::options::{InvalidRedis, RedisOptions, check_prefix, parse_server};
-use crate::row::{READ, unwrap, wrap};
+use crate::row::{READ, parse_label, unwrap, wrap};
 use crate::scripts::{Program, Scripts};
 
 /// Stored assignments in Redis; see the [crate's documentation](crate).
@@ -30,7 +29,7 @@ struct Inner {
     link: Link,
     scripts: Scripts,
     absent: [AtomicU64; RowFault::ALL.len()],
-    counted: Mutex<Option<(Timestamp, Arc<Counts>)>>,
+    counted: Mutex<Option<Arc<Counted>>>,
 }
 
 impl RedisStore {
@@ -220,7 +219,7 @@ impl Inner {
         }
     }
 
-    fn counted(&self) -> MutexGuard<'_, Option<(Timestamp, Arc<Counts>)>> {
+    fn counted(&self) -> MutexGuard<'_, Option<Arc<Counted>>> {
         // what it guards is only ever replaced as a whole
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -253,8 +252,8 @@ impl PinStore for RedisStore {
 
     fn live(&self, now: Timestamp) -> LiveCounts {
         match &*self.0.counted() {
-            Some((then, counts)) if is_fresh(*then, now) => LiveCounts::Known(counts.clone()),
-            _ => LiveCounts::Unknown,
+            Some(counted) => counted.told(now),
+            None => LiveCounts::Unknown,
         }
     }
 
@@ -266,13 +265,16 @@ impl PinStore for RedisStore {
                 let inner = Arc::clone(&inner);
                 buckets.spawn(async move { inner.count(bucket, now).await });
             }
-            let mut counts = Counts::default();
+            let mut all = Counted::new(now);
             while let Some(counted) = buckets.join_next().await {
                 for (label, count) in counted.map_err(StoreError::new)?? {
-                    counts.add(&label, count);
+                    // a label that nobody can have written counts nowhere
+                    if let Some((group, endpoint)) = parse_label(&label) {
+                        all.add(group, endpoint, count);
+                    }
                 }
             }
-            *inner.counted() = Some((now, Arc::new(counts)));
+            *inner.counted() = Some(Arc::new(all));
             Ok(())
         })
     }

@@ -12,6 +12,7 @@
 
 mod breaker;
 mod call;
+mod counted;
 mod key;
 mod live;
 mod memory;
@@ -27,6 +28,7 @@ use crate::{Lifetimes, SessionId, SessionPin, Timestamp};
 
 pub use breaker::{Admission, Breaker, Change as BreakerChange};
 pub use call::{StoreCall, StoreError};
+pub use counted::Counted;
 pub use key::RowKey;
 pub use live::{Live, LiveCounts, NoCounts};
 pub use memory::MemoryStore;
