@@ -2,6 +2,7 @@
 
 pub(crate) const CORE: &str = "tower-affinity-core";
 pub(crate) const FACADE: &str = "tower-affinity";
+pub(crate) const DYNAMODB: &str = "tower-affinity-dynamodb";
 pub(crate) const ETCD: &str = "tower-affinity-etcd";
 pub(crate) const REDIS: &str = "tower-affinity-redis";
 pub(crate) const TESTING: &str = "tower-affinity-testing";
@@ -65,7 +66,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         krate: FACADE,
         ours: &[CORE],
-        backends: &[ETCD, REDIS],
+        backends: &[DYNAMODB, ETCD, REDIS],
         ours_in_tests: &[TESTING],
         others: Others::Only(&[
             "arc-swap",
@@ -87,6 +88,23 @@ pub(crate) const TABLE: &[Row] = &[
             "tracing",
         ]),
         never: &["axum", "h2", "hyper", "hyper-util", "reqwest"],
+    },
+    Row {
+        krate: DYNAMODB,
+        ours: &[CORE],
+        backends: &[],
+        ours_in_tests: &[TESTING],
+        others: Others::Only(&[
+            "aws-credential-types",
+            "aws-sdk-dynamodb",
+            "aws-smithy-http-client",
+            "aws-smithy-types",
+            "http",
+            "http-body-util",
+            "thiserror",
+            "tokio",
+        ]),
+        never: &[],
     },
     Row {
         krate: ETCD,
@@ -157,6 +175,14 @@ pub(crate) const TABLE: &[Row] = &[
         ours: &[],
         backends: &[],
         ours_in_tests: &[GATEWAY, "affinity-tests"],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "affinity-dynamodb-tests",
+        ours: &[],
+        backends: &[],
+        ours_in_tests: &[CORE, DYNAMODB, FACADE, GATEWAY, TESTING, "affinity-tests"],
         others: Others::Any,
         never: &[],
     },

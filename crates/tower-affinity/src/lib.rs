@@ -14,6 +14,7 @@
 //! # Features
 //!
 //! - `axum`: the extractors `Affinity` and `Local`, each also as an `Option`.
+//! - `dynamodb`: the module `dynamodb`, stored assignments in Amazon DynamoDB; needs Rust 1.94.1.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
@@ -51,6 +52,9 @@ pub mod wire;
 
 /// The values and the rule, without I/O.
 pub use tower_affinity_core as core;
+/// Stored assignments in Amazon DynamoDB.
+#[cfg(feature = "dynamodb")]
+pub use tower_affinity_dynamodb as dynamodb;
 /// What replicas share, over etcd.
 #[cfg(feature = "etcd")]
 pub use tower_affinity_etcd as etcd;
