@@ -49,6 +49,10 @@ pub enum StartError {
     #[cfg(feature = "redis")]
     #[error("store.url and store.cluster cannot be used")]
     Redis(#[source] tower_affinity::redis::InvalidRedis),
+    /// The settings name a place at which DynamoDB cannot be used.
+    #[cfg(feature = "dynamodb")]
+    #[error("the store in DynamoDB cannot be used")]
+    Dynamo(#[source] tower_affinity::dynamodb::InvalidDynamo),
     /// The layers cannot be built.
     #[error(transparent)]
     Stack(#[from] StackError),

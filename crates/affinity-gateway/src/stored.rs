@@ -34,6 +34,7 @@ fn backend(kind: &StoreKind, service: &ServiceName) -> Result<Arc<dyn PinStore>,
     match kind {
         StoreKind::Memory { capacity } => Ok(Arc::new(MemoryStore::new(*capacity))),
         StoreKind::Redis(redis) => in_redis::over(redis, service),
+        StoreKind::Dynamo(dynamo) => in_dynamo::over(dynamo, service),
     }
 }
 
@@ -81,6 +82,46 @@ mod in_redis {
     }
 }
 
+#[cfg(feature = "dynamodb")]
+mod in_dynamo {
+    use tower_affinity::dynamodb::{DynamoOptions, DynamoStore};
+
+    use super::{Arc, PinStore, ServiceName, StartError};
+    use crate::config::{DynamoSettings, Line};
+
+    pub(super) fn over(
+        dynamo: &DynamoSettings,
+        service: &ServiceName,
+    ) -> Result<Arc<dyn PinStore>, StartError> {
+        // what the settings hold was text when it was read
+        let text = |line: &Line| String::from_utf8_lossy(line.held.expose()).into_owned();
+        let (id, secret) = (text(&dynamo.access_key_id), text(&dynamo.secret_access_key));
+        let mut options = DynamoOptions::new(&dynamo.region, id, secret);
+        if let Some(endpoint) = &dynamo.endpoint {
+            options = options.endpoint(endpoint);
+        }
+        if let Some(interval) = dynamo.count_every {
+            options = options.count_every(interval);
+        }
+        let prefix = format!("affinity:{service}");
+        let store = DynamoStore::new(&dynamo.table, &prefix, service.clone(), options);
+        Ok(Arc::new(store.map_err(StartError::Dynamo)?))
+    }
+}
+
+#[cfg(not(feature = "dynamodb"))]
+mod in_dynamo {
+    use super::{Arc, PinStore, ServiceName, StartError};
+    use crate::config::DynamoSettings;
+
+    pub(super) fn over(
+        _: &DynamoSettings,
+        _: &ServiceName,
+    ) -> Result<Arc<dyn PinStore>, StartError> {
+        Err(StartError::NoStore("dynamodb"))
+    }
+}
+
 /// Has the store sweep and count until `shutdown`.
 pub(crate) async fn keep(store: GuardedStore, clock: Arc<dyn Clock>, shutdown: CancellationToken) {
     let mut ticks = interval(UPKEEP);
@@ -120,17 +161,19 @@ mod tests {
     use crate::causes::with_causes;
     use crate::config::parse;
 
+    /// The kind that these lines name.
     fn kind(store: &str) -> StoreKind {
         let key = "5TTK48nkSfEDI7Og9alBBsqR4RW_cVPE0LN2jPHYJr8";
         let text = format!(
             "service = \"checkout\"\n[listen]\naddress = \"127.0.0.1:1\"\n\
              admin = \"127.0.0.1:2\"\nadmin_token_file = \"token\"\n\
              [pin]\nkeys = [\"k:env:K\"]\n[[group]]\nname = \"a\"\nweight = 1\nstable = true\n\
-             endpoints = [\"127.0.0.1:3\"]\n[store]\nkind = \"redis\"\n{store}\n"
+             endpoints = [\"127.0.0.1:3\"]\n[store]\nkind = {store}\n"
         );
         let env = |name: &str| match name {
             "K" => Some(key.to_owned()),
             "PASSWORD" => Some("hunter2".to_owned()),
+            "SPACED" => Some("hunter2 hunter2".to_owned()),
             _ => None,
         };
         let settings = parse(&text, std::path::Path::new("/"), &env).unwrap();
@@ -149,7 +192,7 @@ mod tests {
             "cluster = [\"redis://127.0.0.1:1\", \"redis://[::1]:1\"]",
         ] {
             let login = "user = \"shop\"\npassword = \"env:PASSWORD\"";
-            let store = made(&format!("{servers}\n{login}")).unwrap();
+            let store = made(&format!("\"redis\"\n{servers}\n{login}")).unwrap();
             let shown = format!("{store:?}");
             assert!(shown.contains("affinity:checkout"), "{shown}");
             assert!(shown.contains("shop"), "{shown}");
@@ -160,7 +203,7 @@ mod tests {
     #[cfg(feature = "redis")]
     #[test]
     fn a_place_that_redis_cannot_be_at_is_refused_with_its_key() {
-        let error = made("url = \"redis://a!b:1\"").unwrap_err();
+        let error = made("\"redis\"\nurl = \"redis://a!b:1\"").unwrap_err();
         let told = with_causes(&error);
         assert!(told.starts_with("store"), "{told}");
         assert!(told.contains("redis://HOST:PORT"), "{told}");
@@ -169,8 +212,44 @@ mod tests {
     #[cfg(not(feature = "redis"))]
     #[test]
     fn a_build_without_redis_says_which_feature_is_missing() {
-        let told = with_causes(&made("url = \"redis://127.0.0.1:1\"").unwrap_err());
+        let told = with_causes(&made("\"redis\"\nurl = \"redis://127.0.0.1:1\"").unwrap_err());
         assert!(told.contains("store.kind"), "{told}");
         assert!(told.contains("the feature redis"), "{told}");
+    }
+
+    const DYNAMO: &str = "\"dynamodb\"\ntable = \"affinity\"\nregion = \"eu-central-1\"\n\
+                          access_key_id = \"env:PASSWORD\"\nsecret_access_key = \"env:PASSWORD\"";
+
+    #[cfg(feature = "dynamodb")]
+    #[test]
+    fn a_store_in_dynamodb_is_made_without_asking_the_server() {
+        let more = "endpoint = \"http://127.0.0.1:1\"\ncount_every = \"5s\"";
+        let store = made(&format!("{DYNAMO}\n{more}")).unwrap();
+        let shown = format!("{store:?}");
+        for part in [
+            "affinity:checkout",
+            "eu-central-1",
+            "http://127.0.0.1:1",
+            "5s",
+        ] {
+            assert!(shown.contains(part), "{part} is not in {shown}");
+        }
+    }
+
+    #[cfg(feature = "dynamodb")]
+    #[test]
+    fn a_key_that_dynamodb_cannot_be_sent_is_refused_without_it() {
+        let spaced = DYNAMO.replace("env:PASSWORD", "env:SPACED");
+        let told = with_causes(&made(&spaced).unwrap_err());
+        assert!(told.contains("access key id"), "{told}");
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+
+    #[cfg(not(feature = "dynamodb"))]
+    #[test]
+    fn a_build_without_dynamodb_says_which_feature_is_missing() {
+        let told = with_causes(&made(DYNAMO).unwrap_err());
+        assert!(told.contains("store.kind"), "{told}");
+        assert!(told.contains("the feature dynamodb"), "{told}");
     }
 }

@@ -15,8 +15,8 @@ use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
 use super::span::in_words;
 use super::{
-    AccessLogSettings, Discovery, EtcdSettings, Health, Login, RedisServers, RedisSettings,
-    Retries, RollbackPolicy, Settings, StoreKind, StoreSettings,
+    AccessLogSettings, Discovery, DynamoSettings, EtcdSettings, Health, Login, RedisServers,
+    RedisSettings, Retries, RollbackPolicy, Settings, StoreKind, StoreSettings,
 };
 use crate::serve::Limits;
 use crate::upstream::EndpointProtocol;
@@ -144,7 +144,21 @@ fn store_section(f: &mut String, store: &StoreSettings) -> fmt::Result {
             }
             login.iter().try_for_each(|login| login_lines(f, login))
         }
+        StoreKind::Dynamo(dynamo) => dynamo_lines(f, dynamo),
     }
+}
+
+fn dynamo_lines(f: &mut String, dynamo: &DynamoSettings) -> fmt::Result {
+    let (table, region) = (quoted(&dynamo.table), quoted(&dynamo.region));
+    writeln!(f, "table = {table}\nregion = {region}")?;
+    if let Some(endpoint) = &dynamo.endpoint {
+        writeln!(f, "endpoint = {}", quoted(endpoint))?;
+    }
+    let [id, secret] = [&dynamo.access_key_id, &dynamo.secret_access_key]
+        .map(|line| quoted(&line.source.to_string()));
+    writeln!(f, "access_key_id = {id}\nsecret_access_key = {secret}")?;
+    let mut interval = dynamo.count_every.map(in_words).into_iter();
+    interval.try_for_each(|interval| writeln!(f, "count_every = \"{interval}\""))
 }
 
 fn login_lines(f: &mut String, login: &Login) -> fmt::Result {

@@ -7,6 +7,7 @@ use tower_affinity::core::OnStep;
 use tower_affinity::store::PATIENCE;
 use tower_affinity::wire::AssignBy;
 
+use super::dynamo::{self, DynamoSettings};
 use super::field::Field;
 use super::login::{self, Login};
 use super::scope::ScopeSetting;
@@ -35,6 +36,8 @@ pub enum StoreKind {
     },
     /// Redis or Valkey.
     Redis(RedisSettings),
+    /// Amazon DynamoDB.
+    Dynamo(DynamoSettings),
 }
 
 /// How Redis is reached.
@@ -58,12 +61,13 @@ pub enum RedisServers {
 }
 
 impl StoreKind {
-    const WORDS: [&'static str; 2] = ["memory", "redis"];
+    const WORDS: [&'static str; 3] = ["memory", "redis", "dynamodb"];
 
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory",
             Self::Redis(_) => "redis",
+            Self::Dynamo(_) => "dynamodb",
         }
     }
 }
@@ -72,13 +76,14 @@ pub(super) fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<StoreSet
     let store = root.field("store")?.section();
     let words = StoreKind::WORDS.map(|word| (word, word));
     let kind = store.required("kind", KINDS);
-    let kind = kind.and_then(|field| field.word(&words, &["dynamodb"]));
+    let kind = kind.and_then(|field| field.word(&words, &[]));
     let timeout = store
         .field("timeout")
         .and_then(|field| field.duration(&TIMEOUT));
     let kind = match kind {
         Some("memory") => memory(&store),
-        Some(_) => redis(&store, sources),
+        Some("redis") => redis(&store, sources),
+        Some(_) => dynamo::read(&store, sources),
         None => None,
     };
     if kind.is_some() {
@@ -144,7 +149,20 @@ pub(super) fn check(root: &Section<'_>, store: Option<&StoreSettings>, scopes: &
     let Some(scope) = scopes.iter().find(by_load) else {
         return;
     };
-    if store.is_none() {
+    let kind = store.map(|store| &store.kind);
+    if let Some(StoreKind::Dynamo(dynamo)) = kind
+        && dynamo.count_every.is_none()
+    {
+        root.refuse_whole(
+            "scope",
+            format!(
+                "the scope \"{}\" has assign = \"least_loaded\", and the [store] in DynamoDB counts no \
+                 live sessions; accepted: with store.count_every",
+                scope.path
+            ),
+        );
+    }
+    if kind.is_none() {
         root.refuse_whole(
             "scope",
             format!(
@@ -180,7 +198,7 @@ fn url_of(text: &str, scheme: &str) -> bool {
     uri.scheme_str() == Some(scheme) && place && uri.path() == "/" && uri.query().is_none()
 }
 
-const KINDS: &str = "\"memory\", \"redis\"";
+const KINDS: &str = "\"memory\", \"redis\", \"dynamodb\"";
 const NODE: &str = "an address such as \"redis://127.0.0.1:6379\", without a password";
 const NODES: &str = "an array of addresses such as \"redis://127.0.0.1:6379\", without passwords";
 const MOST_NODES: usize = 64;

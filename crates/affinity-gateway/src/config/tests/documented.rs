@@ -118,6 +118,13 @@ fn every_key_has_a_row_in_its_table() {
             "## `[access_log]`",
             format!("{MINIMAL}[access_log]\npath = \"a\"\nstranger = 1"),
         ),
+        (
+            "## `[store]`",
+            format!(
+                "{MINIMAL}[store]\nkind = \"dynamodb\"\ntable = \"affinity\"\nregion = \"r\"\n\
+                 access_key_id = \"env:K\"\nsecret_access_key = \"env:K\"\nstranger = 1"
+            ),
+        ),
     ] {
         // the refusal of an unknown key names all that are known there
         let error = read(&text).unwrap_err();

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{MINIMAL, env, read, settings};
 use crate::config::{
-    ConfigError, KeySource, Login, RedisServers, RedisSettings, StoreKind, StoreSettings, parse,
+    ConfigError, DynamoSettings, KeySource, Login, RedisServers, RedisSettings, Settings,
+    StoreKind, StoreSettings, parse,
 };
 
 fn redis(servers: RedisServers) -> StoreKind {
@@ -90,11 +91,6 @@ fn what_no_store_can_be_is_refused_with_its_key() {
             format!("{redis}url = \"http://a:1\""),
             "store.url",
             "without a password",
-        ),
-        (
-            "kind = \"dynamodb\"".to_owned(),
-            "store.kind",
-            "is not supported by this version",
         ),
     ] {
         let error = read(&with(&text)).unwrap_err();
@@ -204,4 +200,118 @@ fn a_choice_by_load_needs_somebody_who_counts() {
     assert_eq!(settings(&counted).scopes.len(), 1);
     let both = told(&counted.replace("[store]", "on_step = \"reassign\"\n[store]"));
     assert!(both.contains("least movement"), "{both}");
+}
+
+const DYNAMO: &str = "kind = \"dynamodb\"\ntable = \"affinity\"\nregion = \"eu-central-1\"\n\
+                      access_key_id = \"env:ID\"\nsecret_access_key = \"env:SECRET\"\n";
+
+/// The settings of a file with that store, in a process whose key is `hunter2`.
+fn in_dynamo(lines: &str, more: &str) -> Result<Settings, ConfigError> {
+    let env = |name: &str| match name {
+        "ID" => Some("AKIAEXAMPLE\n".to_owned()),
+        "SECRET" => Some("hunter2".to_owned()),
+        name => env(name),
+    };
+    let settings = parse(&(with(lines) + more), Path::new("/etc/gateway"), &env)?;
+    let again = parse(&settings.effective(), Path::new("/"), &env)?;
+    assert_eq!(again, settings, "{}", settings.effective());
+    assert!(!settings.effective().contains("hunter2"));
+    assert!(!format!("{settings:?}").contains("hunter2"));
+    Ok(settings)
+}
+
+fn dynamo(lines: &str) -> DynamoSettings {
+    match in_dynamo(lines, "").unwrap().store.unwrap().kind {
+        StoreKind::Dynamo(dynamo) => dynamo,
+        other => panic!("{other:?} is not in DynamoDB"),
+    }
+}
+
+#[test]
+fn a_table_of_dynamodb_is_read_and_written_again() {
+    let least = dynamo(DYNAMO);
+    assert_eq!(
+        (&*least.table, &*least.region),
+        ("affinity", "eu-central-1")
+    );
+    assert_eq!((&least.endpoint, least.count_every), (&None, None));
+    assert_eq!(least.access_key_id.held.expose(), b"AKIAEXAMPLE");
+    assert_eq!(least.secret_access_key.held.expose(), b"hunter2");
+    let source = KeySource::Env("SECRET".to_owned());
+    assert_eq!(least.secret_access_key.source, source);
+    let more = "endpoint = \"http://127.0.0.1:8000\"\ncount_every = \"5s\"\n";
+    let more = dynamo(&format!("{DYNAMO}{more}"));
+    assert_eq!(more.endpoint.as_deref(), Some("http://127.0.0.1:8000"));
+    assert_eq!(more.count_every, Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn what_dynamodb_cannot_be_reached_by_is_refused_with_its_key() {
+    for (from, to, key, accepted) in [
+        ("table = \"affinity\"", "", "store.table", "3 to 255"),
+        ("affinity", "a/b", "store.table", "3 to 255"),
+        ("affinity", "ab", "store.table", "3 to 255"),
+        (
+            "region = \"eu-central-1\"",
+            "",
+            "store.region",
+            "eu-central-1",
+        ),
+        ("eu-central-1", "eu central", "store.region", "eu-central-1"),
+        ("env:ID", "AKIAEXAMPLE", "store.access_key_id", "env:NAME"),
+        ("env:ID", "env:UNSET", "store.access_key_id", "not set"),
+        (
+            "env:SECRET",
+            "hunter2",
+            "store.secret_access_key",
+            "env:NAME",
+        ),
+        (
+            "secret_access_key = \"env:SECRET\"",
+            "",
+            "store.secret_access_key",
+            "file:PATH",
+        ),
+        (
+            "region",
+            "endpoint = \"http://u:hunter2@a\"\nregion",
+            "store.endpoint",
+            "http://127.0.0.1:8000",
+        ),
+        (
+            "region",
+            "endpoint = \"dynamodb://a\"\nregion",
+            "store.endpoint",
+            "https://",
+        ),
+        (
+            "region",
+            "count_every = \"6s\"\nregion",
+            "store.count_every",
+            "from 1s to 5s",
+        ),
+        (
+            "region",
+            "url = \"redis://a:1\"\nregion",
+            "store.url",
+            "table",
+        ),
+    ] {
+        let text = DYNAMO.replacen(from, to, 1);
+        assert_ne!(text, DYNAMO, "the lines do not hold {from:?}");
+        let error = in_dynamo(&text, "").unwrap_err();
+        assert_eq!(error.key_path(), Some(key), "{text}: {error}");
+        let shown = error.to_string();
+        assert!(shown.contains(accepted), "{accepted:?} is not in {shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
+
+#[test]
+fn a_choice_by_load_needs_a_table_that_is_counted() {
+    let scope = "[[scope]]\npath = \"/*\"\nassign = \"least_loaded\"\n";
+    let told = in_dynamo(DYNAMO, scope).unwrap_err().to_string();
+    assert!(told.contains("store.count_every"), "{told}");
+    let counted = format!("{DYNAMO}count_every = \"1s\"\n");
+    assert_eq!(in_dynamo(&counted, scope).unwrap().scopes.len(), 1);
 }
