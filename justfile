@@ -82,12 +82,13 @@ simulate-10m:
     ulimit -t 10
     time gateway simulate --config gateway.toml --plan ten-million.toml
 
-# All faults over real sockets (needs an etcd and a Redis), then 10,000 seeds of the simulator that nobody has seen.
+# All faults over real sockets (needs an etcd, a Redis and dynalite), then 10,000 seeds of the simulator that nobody has seen.
 faults seeds="10000" from=`date +%s`:
     AFFINITY_REQUIRE_SERVICES=1 cargo test --release -p affinity-etcd-tests -- --nocapture
     cargo test --release -p affinity-tests --test end_to_end -- sessions:: cuts:: mutations:: --nocapture
     AFFINITY_FAULTS=full cargo test --release -p affinity-tests --test faults -- --nocapture --test-threads 1
     AFFINITY_FAULTS=full AFFINITY_REQUIRE_SERVICES=1 cargo test --release -p affinity-redis-tests faults:: -- --nocapture --test-threads 1
+    AFFINITY_FAULTS=full AFFINITY_REQUIRE_SERVICES=1 cargo test --release -p affinity-dynamodb-tests faults:: -- --nocapture --test-threads 1
     SIM_SEEDS={{seeds}} SIM_FROM={{from}} cargo test --release -p tower-affinity-testing --test simulator invariants -- --nocapture
 
 # Upgrade a gateway in place fifty times under 2,000 requests a second: none may fail.
