@@ -38,6 +38,17 @@ demo *args:
 bench:
     cargo bench -p tower-affinity
 
+# Measure what the metrics cost a gateway: the same binary with and without them, in turn.
+bench-metrics rounds="8" seconds="4":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    built="${CARGO_TARGET_DIR:-target}/release"
+    cargo build --release -p affinity-measure --bin gateways
+    cargo build --release -p gateway --no-default-features
+    cp "$built/gateway" "$built/gateway-without-metrics"
+    cargo build --release -p gateway
+    "$built/gateways" {{rounds}} {{seconds}} without="$built/gateway-without-metrics" with="$built/gateway"
+
 # Measure what stored assignments cost, beside other maps; with 10 million rows it needs 6 GB and some minutes.
 bench-stores rows="1000000":
     #!/usr/bin/env bash

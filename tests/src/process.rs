@@ -120,6 +120,15 @@ impl Process {
         Self::start_by(limited, &[], file, &[]).await
     }
 
+    /// As [`Process::start`], with a binary that was built otherwise.
+    ///
+    /// # Panics
+    ///
+    /// If it ends before it is ready.
+    pub async fn start_binary(binary: &Path, file: &Path) -> Self {
+        Self::start_by(clean(Command::new(binary)), &[], file, &[]).await
+    }
+
     async fn start_by(
         mut command: Command,
         args: &[&str],
