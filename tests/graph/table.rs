@@ -203,6 +203,14 @@ pub(crate) const TABLE: &[Row] = &[
         never: &[],
     },
     Row {
+        krate: "affinity-otel-tests",
+        ours: &[],
+        backends: &[],
+        ours_in_tests: &[GATEWAY, "affinity-tests"],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
         krate: "affinity-measure",
         ours: &[CORE, FACADE, "affinity-tests"],
         backends: &[],
