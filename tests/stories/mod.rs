@@ -2,6 +2,7 @@
 
 // Sessions.
 mod abort;
+mod auth_bursts;
 mod day;
 mod endpoints;
 mod outages;

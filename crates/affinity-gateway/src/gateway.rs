@@ -14,6 +14,7 @@ use tower_affinity::core::{Clock, Engine};
 use crate::admin::{
     self, AdminOptions, AdminToken, Entrance, Sampler, Sources, Streams, serve_side,
 };
+use crate::auth;
 use crate::causes::with_causes;
 use crate::config::{Settings, watch_all};
 use crate::control::{Changed, Control, SUCCESSOR, Start};
@@ -206,6 +207,11 @@ impl Gateway {
                 rest.clone(),
             )),
         ]);
+        tasks.push(tokio::spawn(auth::watch(
+            running.control().clone(),
+            running.metrics().recorder().clone(),
+            rest.clone(),
+        )));
         if let Some(store) = running.store() {
             let clock = running.control().clock();
             tasks.push(tokio::spawn(stored::keep(

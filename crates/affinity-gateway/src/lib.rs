@@ -31,6 +31,8 @@ pub mod events;
 
 pub mod admin;
 
+mod auth;
+
 mod causes;
 
 mod cuts;

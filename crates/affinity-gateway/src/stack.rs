@@ -100,7 +100,11 @@ pub(crate) fn build(
                 .recorder(move |status| early.early(status)),
         )
         .layer(IntakeLayer::new(bodies, move |status| long.early(status)))
-        .layer(GatewayLayer::new(affinity.build()?))
+        .layer(
+            GatewayLayer::new(affinity.build()?)
+                .slow(settings.analysis.slow)
+                .login(settings.analysis.login.iter().cloned()),
+        )
         .service(
             GroupBalance::new(control.groups().clone(), Dial(upstream))
                 .recorder(recorder.clone())

@@ -33,7 +33,7 @@ pub use decide::{
 };
 pub use fleet::{
     Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fact, Fleet,
-    GroupRecord, Left, MAX_ADMIN, Meeting, Problem, ProblemKind, RecordError, Replaced,
+    GroupRecord, Left, LiveSketch, MAX_ADMIN, Meeting, Problem, ProblemKind, RecordError, Replaced,
     ReplicaRecord, SharedError, SharedState, Sketch, Standing, Stored, Version, contribution,
     lost_aborts, meet, obeyed, standings,
 };
@@ -42,7 +42,9 @@ pub use id::{
     EndpointCode, EndpointId, GroupCode, GroupId, GroupName, InvalidName, Revision, ServiceName,
     SessionId,
 };
-pub use pin::{EndpointRef, GroupRef, LastMove, MoveCause, SessionPin, ToldCause, UnknownClaims};
+pub use pin::{
+    EndpointRef, GroupRef, LastMove, MoveCause, Outcomes, SessionPin, ToldCause, UnknownClaims,
+};
 pub use policy::{Level, Lifetimes, LifetimesError, OnGone, OnStep, Policy};
 pub use present::{Carrier, Chosen, MAX_CANDIDATES, choose, present};
 pub use readiness::{AlwaysReady, GROUP_GRACE, Readiness, Ready};

@@ -1,5 +1,6 @@
 //! The pin: "session S is served by group G since T, issued at I, under rollout revision R".
 
+mod outcomes;
 mod times;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use crate::{
     EndpointCode, EndpointId, GroupCode, GroupId, Lifetimes, Revision, SessionId, Timestamp,
 };
 
+pub use self::outcomes::Outcomes;
 pub(crate) use self::times::SKEW;
 
 /// The group that a pin names, as far as this replica can tell.
@@ -182,9 +184,9 @@ impl UnknownClaims {
 }
 
 /// The claims of a pin that mean something to this release.
-const MEANT: [&str; 18] = [
-    "aud", "sid", "grp", "sst", "iat", "exp", "rev", "arv", "mv", "mf", "mt", "mc", "ep", "fx",
-    "rl", "nbf", "crit", "jti",
+const MEANT: [&str; 19] = [
+    "aud", "sid", "grp", "sst", "iat", "exp", "rev", "arv", "mv", "mf", "mt", "mc", "ep", "out",
+    "fx", "rl", "nbf", "crit", "jti",
 ];
 
 impl fmt::Debug for UnknownClaims {
@@ -225,6 +227,8 @@ pub struct SessionPin {
     pub placed: bool,
     /// Whether the application let the session go: it moves once that is possible.
     pub released: bool,
+    /// What became of the session so far.
+    pub outcomes: Outcomes,
     /// Claims of other releases.
     pub unknown: UnknownClaims,
 }
@@ -253,6 +257,7 @@ impl SessionPin {
             endpoint: None,
             placed: false,
             released: false,
+            outcomes: Outcomes::default(),
             unknown: UnknownClaims::default(),
         }
     }
@@ -361,6 +366,15 @@ impl SessionPin {
     pub fn move_seen(self) -> Self {
         Self {
             last_move: None,
+            ..self
+        }
+    }
+
+    /// The pin of a session of which this has become known as well.
+    #[must_use]
+    pub fn turned_out(self, news: Outcomes) -> Self {
+        Self {
+            outcomes: self.outcomes.and(news),
             ..self
         }
     }

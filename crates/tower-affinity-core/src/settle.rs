@@ -2,14 +2,14 @@
 
 use crate::decide::may_release;
 use crate::{
-    Cause, Decision, EndpointId, GroupId, GroupRef, Kind, Lifetimes, Readiness, Rollout,
+    Cause, Decision, EndpointId, GroupId, GroupRef, Kind, Lifetimes, Outcomes, Readiness, Rollout,
     SessionPin, Timestamp,
 };
 
 #[cfg(test)]
 mod tests;
 
-/// What an application says about its session on one answer.
+/// What an answer says about its session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// The flow is complete: the pin is cleared, whatever else is said.
@@ -18,6 +18,8 @@ pub struct Said {
     pub release: bool,
     /// The application knows of the session's last move.
     pub moved_seen: bool,
+    /// What has become of the session, by what the application says and by the answer itself.
+    pub outcomes: Outcomes,
 }
 
 /// An answer that can carry a pin, and what is needed of its request.
@@ -34,7 +36,7 @@ pub struct Answer<'a> {
     pub at: Timestamp,
     /// How long the scope's pins live.
     pub lifetimes: Lifetimes,
-    /// What the application says.
+    /// What the answer says.
     pub said: Said,
     /// The endpoint that answered, if what is inside tells.
     pub served_by: Option<&'a EndpointId>,
@@ -97,7 +99,8 @@ pub fn settle(answer: &Answer<'_>, is_aborted: impl FnOnce(&GroupId) -> bool) ->
 impl Answer<'_> {
     /// The pin that the answer has to carry; `None` if the client's is still good.
     fn reissued(&self, pin: &SessionPin) -> Option<SessionPin> {
-        // a pin above our revision is renewed in its times only; the application will say it again
+        // a pin above our revision is renewed in its times and outcomes only; the rest will be said
+        // again
         let ours = self.decision.cause != Cause::Behind;
         let moved_seen = ours && self.said.moved_seen && pin.last_move.is_some();
         let release = ours && self.said.release && self.may_release();
@@ -108,7 +111,9 @@ impl Answer<'_> {
         let takes = |served: &_| decision.takes_endpoint() || decision.has_left_for(served);
         let taken = self.served_by.filter(|served| takes(served));
         let issue = self.decision.issue;
+        let news = self.said.outcomes.without(pin.outcomes);
         let changes = moved_seen || release || taken.is_some() || extended.is_some();
+        let changes = changes || !news.is_empty();
         if !issue && !changes {
             return None;
         }
@@ -119,6 +124,7 @@ impl Answer<'_> {
             let revision = self.decision.cause.reissued(&pin, self.rollout.revision());
             pin.renewed(revision, self.at, self.lifetimes)
         };
+        let pin = pin.turned_out(news);
         let pin = match taken {
             Some(endpoint) => pin.at_endpoint(Some(endpoint.clone())),
             None => pin,

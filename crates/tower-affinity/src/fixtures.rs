@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::Request;
+use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use http_body::{Body, Frame};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use tower_affinity_core::{
@@ -18,6 +18,8 @@ use tower_affinity_testing::{START, name};
 
 use crate::Affinity;
 use crate::record::Recorder;
+
+const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// A session that `group` serves, decided as `kind` and `cause` say.
 pub(crate) fn decision(group: &str, kind: Kind, cause: Cause) -> Decision {
@@ -70,6 +72,8 @@ pub(crate) struct Script(VecDeque<Step>);
 pub(crate) enum Step {
     Data(&'static str),
     Broken,
+    /// With that `grpc-status`.
+    Trailers(&'static str),
     End,
 }
 
@@ -95,6 +99,11 @@ impl Body for Script {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match self.0.pop_front() {
             Some(Step::Data(text)) => Poll::Ready(Some(Ok(Frame::data(Bytes::from(text))))),
+            Some(Step::Trailers(status)) => {
+                let status = HeaderValue::from_static(status);
+                let trailers = HeaderMap::from_iter([(GRPC_STATUS, status)]);
+                Poll::Ready(Some(Ok(Frame::trailers(trailers))))
+            }
             Some(Step::Broken) => Poll::Ready(Some(Err(std::io::Error::other("broken")))),
             Some(Step::End) => Poll::Ready(None),
             None => Poll::Pending,

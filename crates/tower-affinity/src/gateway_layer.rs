@@ -3,12 +3,15 @@
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use tower_layer::Layer;
 
 use crate::affinity::{AffinityLayer, AffinityService};
 use crate::record::{GroupMetrics, GroupMetricsLayer};
 use crate::respond::{Respond, RespondLayer};
 use crate::tag::{GroupTag, GroupTagLayer};
+use crate::wire::PathPattern;
 
 /// Everything of a gateway but the leaf, in the one right order.
 ///
@@ -92,6 +95,22 @@ impl GatewayLayer {
         Self {
             affinity,
             metrics: GroupMetricsLayer::new().recorder(recorder),
+        }
+    }
+
+    /// As [`GroupMetricsLayer::slow`].
+    pub fn slow(self, slow: Duration) -> Self {
+        Self {
+            metrics: self.metrics.slow(slow),
+            ..self
+        }
+    }
+
+    /// As [`GroupMetricsLayer::login`].
+    pub fn login(self, paths: impl IntoIterator<Item = PathPattern>) -> Self {
+        Self {
+            metrics: self.metrics.login(paths),
+            ..self
         }
     }
 }

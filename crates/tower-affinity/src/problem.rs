@@ -7,8 +7,8 @@ use http::{Response, StatusCode};
 mod grpc;
 
 use self::grpc::Told;
-pub(crate) use self::grpc::status_class;
 pub use self::grpc::{is_grpc, speak_grpc};
+pub(crate) use self::grpc::{is_unauthenticated, status_class};
 
 /// Marks a response that we made: no pin is written on it. A response extension.
 #[derive(Clone, Copy, Debug)]

@@ -42,6 +42,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         state,
         store,
         access_log,
+        analysis,
     } = settings;
     writeln!(f, "service = \"{service}\"")?;
     writeln!(
@@ -120,6 +121,8 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         writeln!(f, "etcd = {endpoints}\nprefix = {}", quoted(prefix))?;
     }
     store.iter().try_for_each(|store| store_section(f, store))?;
+    let (slow, login) = (in_words(analysis.slow), list(&analysis.login));
+    writeln!(f, "\n[analysis]\nslow = \"{slow}\"\nlogin = {login}")?;
     if let Some(AccessLogSettings { path: file, format }) = access_log {
         let format = word(&FORMATS, format);
         write!(

@@ -8,6 +8,7 @@
 //! [`watch`] says when the file may have changed; applying a change is not done here.
 
 mod access_log;
+mod analysis;
 mod balance;
 mod cookie;
 mod discovery;
@@ -39,6 +40,7 @@ mod upstream;
 mod watch;
 
 pub use access_log::AccessLogSettings;
+pub use analysis::Analysis;
 pub use cookie::Cookie;
 pub(crate) use discovery::MAX_ENDPOINTS;
 pub use discovery::{Discovery, DnsName};

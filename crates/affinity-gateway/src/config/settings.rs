@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tower_affinity::core::{Lifetimes, ServiceName};
 
 use super::access_log::{self, AccessLogSettings};
+use super::analysis::{self, Analysis};
 use super::document::MAX_BYTES;
 use super::effective;
 use super::error::ConfigError;
@@ -48,6 +49,8 @@ pub struct Settings {
     pub store: Option<StoreSettings>,
     /// Where a line for each request goes; `None` for nowhere.
     pub access_log: Option<AccessLogSettings>,
+    /// What is held against the sessions of a group.
+    pub analysis: Analysis,
 }
 
 impl Settings {
@@ -135,6 +138,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         store::check(root, store.as_ref(), &scopes);
     }
     let access_log = access_log::read(root, sources);
+    let analysis = analysis::read(&root.section("analysis"));
     root.finish();
     Some(Settings {
         service: service?,
@@ -147,6 +151,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         state,
         store,
         access_log,
+        analysis,
     })
 }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use metrics::{Counter, Key, Level, Metadata, Recorder as _, Unit};
 use tokio_util::sync::CancellationToken;
+use tower_affinity::core::Rollout;
 use tower_affinity::record::Recorder;
 use tower_affinity::store::GuardedStore;
 
@@ -104,10 +105,13 @@ impl Metrics {
     /// Shows the rollout as it is, and each state that comes.
     pub(crate) fn follow(&self, control: &Control) {
         let recorder = self.recorder.clone();
-        recorder.rollout(&control.rollouts().current());
-        control
-            .rollouts()
-            .subscribe(move |rollout| recorder.rollout(rollout));
+        let clock = control.clock();
+        let show = move |rollout: &Arc<Rollout>| {
+            recorder.rollout(rollout);
+            recorder.step(rollout, clock.now());
+        };
+        show(&control.rollouts().current());
+        control.rollouts().subscribe(show);
     }
 
     pub(crate) fn config_rejected(&self) {

@@ -41,6 +41,7 @@
 //! comes, is the canary's with the odds of the draw if both groups are equal. Late failures make a
 //! difference show later; they make none where there is none.
 
+mod auth;
 mod compare;
 mod interval;
 mod measure;
@@ -50,6 +51,10 @@ mod tally;
 mod terms;
 mod verdict;
 
+pub use self::auth::{
+    AUTH_FACTOR, AUTH_FLOOR, AUTH_LEAST, AUTH_WINDOW, AuthCount, AuthDetector, AuthExcess,
+    AuthReading,
+};
 pub use self::compare::{Comparison, Naive, compare, verdict};
 pub use self::interval::{Interval, LEAST_EVENTS, LEAST_SESSIONS};
 pub use self::measure::Measured;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Acknowledged, GroupRecord, MAX_ADMIN, ReplicaRecord, Sketch};
+use super::{Acknowledged, GroupRecord, LiveSketch, MAX_ADMIN, ReplicaRecord, Sketch};
 use crate::analysis::{StepTally, Tally};
 use crate::{GroupId, KeyDigest, Revision, Timestamp};
 
@@ -58,6 +58,9 @@ struct GroupDocument {
     open: u64,
     acknowledged: Option<AcknowledgedDocument>,
     live: Option<String>,
+    /// Not in the records of the first releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    left: Option<String>,
     /// Not in the records of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<CountedDocument>,
@@ -199,7 +202,11 @@ impl From<&GroupRecord> for GroupDocument {
                 since: known.since.as_millis(),
                 at: known.at.as_millis(),
             }),
-            live: group.live.as_ref().map(Sketch::to_text),
+            live: group.live.as_ref().map(|live| live.seen.to_text()),
+            left: group.live.as_ref().and_then(|live| {
+                let any = live.left != Sketch::default();
+                any.then(|| live.left.to_text())
+            }),
             counted: group.counted.map(CountedDocument::from),
         }
     }
@@ -211,9 +218,14 @@ impl TryFrom<GroupDocument> for GroupRecord {
     fn try_from(group: GroupDocument) -> Result<Self, RecordError> {
         let name = group.name.parse();
         let name = name.map_err(|_| RecordError::Value("group name"))?;
-        let live = group.live.as_deref().map(|text| {
-            Sketch::from_text(text).ok_or(RecordError::Value("sketch of live sessions"))
-        });
+        let sketch = |text: &Option<String>| {
+            let sketch = text.as_deref().map(|text| {
+                Sketch::from_text(text).ok_or(RecordError::Value("sketch of live sessions"))
+            });
+            sketch.transpose()
+        };
+        let (seen, left) = (sketch(&group.live)?, sketch(&group.left)?);
+        let left = left.unwrap_or_default();
         Ok(Self {
             id: GroupId::new(name, group.generation),
             last_expiry: group.last_expiry.map(Timestamp::from_millis),
@@ -222,7 +234,7 @@ impl TryFrom<GroupDocument> for GroupRecord {
                 since: Timestamp::from_millis(known.since),
                 at: Timestamp::from_millis(known.at),
             }),
-            live: live.transpose()?,
+            live: seen.map(|seen| LiveSketch { seen, left }),
             counted: group.counted.map(StepTally::from),
         })
     }

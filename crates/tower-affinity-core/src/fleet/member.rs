@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Announced, RecordError, ReplicaRecord, Sketch};
+use super::{Announced, LiveSketch, RecordError, ReplicaRecord};
 use crate::analysis::StepTally;
 use crate::{GroupId, Revision, Timestamp};
 
@@ -68,8 +68,8 @@ impl Fleet {
     /// What a replica saw that is not there any more counts for as long as it can be true: its
     /// sessions come back elsewhere.
     #[must_use]
-    pub fn live(&self, id: &GroupId, idle: Duration) -> Sketch {
-        let mut live = Sketch::default();
+    pub fn live(&self, id: &GroupId, idle: Duration) -> LiveSketch {
+        let mut live = LiveSketch::default();
         self.records()
             .filter(|record| record.at.plus(idle) > self.own.at)
             .filter_map(|record| record.group(id)?.live.as_ref())

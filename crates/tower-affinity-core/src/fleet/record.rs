@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Sketch;
+use super::LiveSketch;
 use crate::analysis::StepTally;
 use crate::{GroupId, InvalidName, KeyDigest, KeyId, Revision, State, Timestamp};
 
@@ -49,7 +49,7 @@ pub struct GroupRecord {
     /// Since when this replica begins no session there, if it has accepted that none begins.
     pub acknowledged: Option<Acknowledged>,
     /// Its live sessions as this replica saw them.
-    pub live: Option<Sketch>,
+    pub live: Option<LiveSketch>,
     /// What this replica has counted of it since a step of the rollout.
     pub counted: Option<StepTally>,
 }

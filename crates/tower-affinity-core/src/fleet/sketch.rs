@@ -70,11 +70,21 @@ impl Sketch {
     /// How many sessions there are.
     #[must_use]
     pub fn count(&self) -> f64 {
+        self.count_without(&Self::default())
+    }
+
+    /// How many sessions there are besides those of `some`, all of which are here as well.
+    ///
+    /// Of the slots that `some` leaves free, each that is in use here tells of another session. So
+    /// both are looked at on the same level, and what they have in common cancels out.
+    #[must_use]
+    pub fn count_without(&self, some: &Self) -> f64 {
         let mut scale = 1.0;
         let mut count = 0.0;
-        for bits in &self.levels {
-            let free = (Self::SLOTS - used(bits)).max(1) as f64 / Self::SLOTS as f64;
-            count = scale * Self::SLOTS as f64 * free.recip().ln();
+        for (bits, some) in self.levels.iter().zip(&some.levels) {
+            let free = (Self::SLOTS - used(bits)).max(1) as f64;
+            let before = Self::SLOTS - common(bits, some);
+            count = scale * Self::SLOTS as f64 * (before as f64 / free).max(1.0).ln();
             if !is_full(bits) {
                 break;
             }
@@ -152,6 +162,11 @@ fn set(bits: &mut [u8; BYTES], slot: usize) {
 
 fn used(bits: &[u8; BYTES]) -> usize {
     bits.iter().map(|byte| byte.count_ones() as usize).sum()
+}
+
+fn common(bits: &[u8; BYTES], others: &[u8; BYTES]) -> usize {
+    let bytes = bits.iter().zip(others);
+    bytes.map(|(a, b)| (a & b).count_ones() as usize).sum()
 }
 
 fn is_full(bits: &[u8; BYTES]) -> bool {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use super::*;
 use crate::decide::{Cohort, Kind};
 use crate::fixtures::{TA, View, after, at, endpoint, id, lifetimes, name, rollout, session};
-use crate::{EndpointCode, EndpointRef, LastMove, MoveCause, Revision};
+use crate::{EndpointCode, EndpointRef, LastMove, MoveCause, Outcomes, Revision};
 
 /// A session of B that began at 0 and asks at 100; the snapshot is of revision 10.
 #[derive(Clone)]
@@ -115,6 +115,7 @@ fn an_end_clears_the_pin_whatever_else_is_said() {
         end: true,
         release: true,
         moved_seen: true,
+        outcomes: Outcomes::FAILED,
     };
     for kind in [Kind::Assigned, Kind::Pinned, Kind::Moved] {
         let case = Case {
@@ -218,9 +219,9 @@ fn a_stream_of_an_aborted_group_whose_sessions_stay_keeps_the_revision_of_its_pi
 #[test]
 fn a_pin_above_our_revision_is_changed_in_its_times_only() {
     let all = Said {
-        end: false,
         release: true,
         moved_seen: true,
+        ..Said::default()
     };
     let behind = Case {
         said: all,
@@ -232,6 +233,62 @@ fn a_pin_above_our_revision_is_changed_in_its_times_only() {
         ..case(Kind::Pinned, Cause::Behind, true).moved().draining()
     };
     assert_eq!(Some(renewed.written()), renewed.decision.pin);
+}
+
+#[test]
+fn what_became_of_a_session_is_written_once() {
+    let failed = |case: Case| Case {
+        said: Said {
+            outcomes: Outcomes::FAILED,
+            ..Said::default()
+        },
+        ..case
+    };
+    let written = failed(pinned()).written();
+    let expected = SessionPin {
+        outcomes: Outcomes::FAILED,
+        ..pin("B").renewed(Revision(10), at(100), lifetimes())
+    };
+    assert_eq!(written, expected);
+    let mut known = failed(pinned());
+    known.decision.pin = Some(written);
+    assert_eq!(known.settled(), Settled::Kept, "its pin says so already");
+    known.said.outcomes = Outcomes::FAILED.and(Outcomes::SLOW);
+    let both = known.written().outcomes;
+    assert_eq!(
+        both,
+        Outcomes::FAILED.and(Outcomes::SLOW),
+        "and more is news"
+    );
+    let first = failed(case(Kind::Assigned, Cause::New, true)).written();
+    assert_eq!(
+        first,
+        SessionPin {
+            outcomes: Outcomes::FAILED,
+            ..pin("B")
+        },
+        "an issue keeps its own times"
+    );
+    let withdrawn = Case {
+        aborted: true,
+        ..failed(pinned())
+    };
+    assert_eq!(withdrawn.settled(), Settled::Kept, "no pin leads back");
+}
+
+#[test]
+fn a_pin_above_our_revision_learns_what_became_of_its_session() {
+    let mut behind = case(Kind::Pinned, Cause::Behind, false).moved().draining();
+    behind.decision.pin.as_mut().unwrap().revision = Revision(99);
+    behind.said = Said {
+        release: true,
+        moved_seen: true,
+        outcomes: Outcomes::SLOW,
+        ..Said::default()
+    };
+    let shown = behind.decision.pin.clone().unwrap();
+    let expected = shown.renewed(Revision(11), at(100), lifetimes());
+    assert_eq!(behind.written(), expected.turned_out(Outcomes::SLOW));
 }
 
 fn at_level_endpoint(kind: Kind, cause: Cause, issue: bool) -> Case {

@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::{RowKey, Terms};
 use crate::{
-    EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupName, GroupRef, LastMove, Revision,
-    ServiceName, SessionPin, Timestamp, ToldCause, UnknownClaims,
+    EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupName, GroupRef, LastMove, Outcomes,
+    Revision, ServiceName, SessionPin, Timestamp, ToldCause, UnknownClaims,
 };
 
 /// The greatest length of a row in bytes; a longer one is not looked at.
@@ -118,6 +118,8 @@ struct Document {
     fx: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     rl: bool,
+    #[serde(default, skip_serializing_if = "is_none")]
+    out: u16,
     /// Claims of the pin that this release does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     more: Map<String, Value>,
@@ -178,6 +180,7 @@ impl RowCodec {
                 .map(|endpoint| endpoint.as_str().to_owned()),
             fx: pin.placed,
             rl: pin.released,
+            out: pin.outcomes.bits(),
             more: pin.unknown.0.as_deref().cloned().unwrap_or_default(),
         };
         // a struct of strings and numbers has no map key that could fail
@@ -223,6 +226,11 @@ impl RowCodec {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(outcomes: &u16) -> bool {
+    *outcomes == 0
+}
+
 fn read<'de, T: Deserialize<'de>>(row: &'de [u8]) -> Result<T, RowFault> {
     serde_json::from_slice(row).map_err(|_| RowFault::Malformed)
 }
@@ -253,6 +261,7 @@ fn pin(document: Document) -> Option<SessionPin> {
             .map(|endpoint| EndpointRef::Known(EndpointId::new(&endpoint))),
         placed: document.fx,
         released: document.rl,
+        outcomes: Outcomes::from_bits(document.out),
         unknown: UnknownClaims::unsigned(document.more),
     })
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{MAX_ROW, RowCodec, RowFault, RowKey, Terms};
 use crate::fixtures::{at, codec as codec_of, endpoint, lifetimes, name, service, session};
-use crate::{DrawKey, EndpointRef, GroupId, MoveCause, Revision, SessionPin, Timestamp};
+use crate::{DrawKey, EndpointRef, GroupId, MoveCause, Outcomes, Revision, SessionPin, Timestamp};
 
 const SESSION: u128 = 7;
 
@@ -39,7 +39,8 @@ fn moved() -> SessionPin {
         at(60),
         lifetimes(),
     );
-    pin.at_endpoint(Some(endpoint("10.0.0.1:80"))).released()
+    let pin = pin.at_endpoint(Some(endpoint("10.0.0.1:80"))).released();
+    pin.turned_out(Outcomes::from_bits(0x4001))
 }
 
 fn decode(row: &str) -> Result<SessionPin, RowFault> {
@@ -79,7 +80,7 @@ fn claims_of_ours_among_those_of_a_row_are_not_signed() {
     let signer = codec_of("checkout", &[("k1", 1)]);
     let row = row_with_more(json!({
         "aud": "billing", "sid": "x", "grp": "x", "sst": 0, "iat": 0, "exp": 9_999_999_999_u64,
-        "rev": 1, "arv": 1, "mv": 9, "mf": "x", "mt": 1, "mc": "x", "ep": "x", "fx": 1, "rl": 1,
+        "rev": 1, "arv": 1, "mv": 9, "mf": "x", "mt": 1, "mc": "x", "ep": "x", "out": "x", "fx": 1, "rl": 1,
         "nbf": 9_999_999_999_u64, "crit": ["x"], "jti": "x", "later": true,
     }));
     let read = decode(&row).unwrap();
@@ -110,6 +111,7 @@ fn whatever_is_no_row_of_ours_is_absent_with_its_cause() {
         (with("sid", json!(session(8).to_string())), RowFault::Key),
         (with("sid", json!("\u{0}\u{1b}[31m")), RowFault::Malformed),
         (with("aud", json!(long)), RowFault::Oversize),
+        (with("out", json!("failed")), RowFault::Malformed),
         (with("exp", json!("soon")), RowFault::Malformed),
         (with("exp", json!(-1)), RowFault::Malformed),
         (with("exp", json!(1.5)), RowFault::Malformed),

@@ -25,6 +25,8 @@ pub(super) struct Claims<'a> {
     pub(super) ep: Option<Cow<'a, str>>,
     pub(super) fx: bool,
     pub(super) rl: bool,
+    /// 0 for none.
+    pub(super) out: u16,
     /// Read and obeyed, never written by us.
     pub(super) nbf: Option<u64>,
     pub(super) unknown: UnknownClaims,
@@ -63,6 +65,9 @@ impl Serialize for Claims<'_> {
         }
         if self.rl {
             map.serialize_entry("rl", &true)?;
+        }
+        if self.out != 0 {
+            map.serialize_entry("out", &self.out)?;
         }
         if let Some(unknown) = &self.unknown.0 {
             for (name, value) in unknown.iter() {
@@ -125,7 +130,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
         let (mut aud, mut sid, mut grp) = (None, None, None);
         let (mut sst, mut iat, mut exp, mut rev, mut arv) = (None, None, None, None, None);
         let (mut mv, mut mf, mut mt, mut mc) = (None, None, None, None);
-        let (mut ep, mut fx, mut rl, mut nbf) = (None, None, None, None);
+        let (mut ep, mut fx, mut rl, mut out, mut nbf) = (None, None, None, None, None);
         let mut unknown: Option<Box<Map<String, Value>>> = None;
         while let Some(Text(name)) = map.next_key()? {
             match &*name {
@@ -144,6 +149,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
                 "ep" => once(&mut ep, map.next_value::<Text<'_>>()?.0, "ep")?,
                 "fx" => once(&mut fx, map.next_value()?, "fx")?,
                 "rl" => once(&mut rl, map.next_value()?, "rl")?,
+                "out" => once(&mut out, map.next_value()?, "out")?,
                 "nbf" => once(&mut nbf, map.next_value()?, "nbf")?,
                 // these bind a token to one moment or one reader, so they are not carried over
                 "crit" | "jti" => drop(map.next_value::<IgnoredAny>()?),
@@ -178,6 +184,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
             ep,
             fx: fx.unwrap_or(false),
             rl: rl.unwrap_or(false),
+            out: out.unwrap_or(0),
             nbf,
             unknown: UnknownClaims(unknown),
         })

@@ -13,7 +13,8 @@ use super::{CodeCollision, EndpointCodes, GroupCodes, Key, KeyId, Keyring};
 use crate::pin::SKEW;
 use crate::{
     EndpointCode, EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupRef, LastMove,
-    Lifetimes, Revision, Rollout, ServiceName, SessionPin, Timestamp, ToldCause, UnknownClaims,
+    Lifetimes, Outcomes, Revision, Rollout, ServiceName, SessionPin, Timestamp, ToldCause,
+    UnknownClaims,
 };
 
 /// The greatest length of a token in bytes; a longer one is not looked at.
@@ -131,8 +132,9 @@ impl PinCodec {
 
     /// Seals a pin with the first key.
     ///
-    /// Claims of other releases are left out of a token that would be longer than [`MAX_TOKEN`], and
-    /// then the endpoint: a session can do without its own, and not without its group.
+    /// Claims of other releases are left out of a token that would be longer than [`MAX_TOKEN`], then
+    /// what became of the session, which is counted again at worst, and then the endpoint: a session
+    /// can do without its own, and not without its group.
     /// The empty text is answered should the cryptography fail, which no key of ours makes it do.
     #[must_use]
     pub fn seal(&self, pin: &SessionPin) -> Sealed {
@@ -149,13 +151,15 @@ impl PinCodec {
         }
         let dropped_unknown = !claims.unknown.is_empty();
         claims.unknown = UnknownClaims::default();
-        let token = match key.sign(&claims) {
-            long if long.len() > MAX_TOKEN => {
-                claims.ep = None;
-                key.sign(&claims)
-            }
-            token => token,
-        };
+        let mut token = key.sign(&claims);
+        if token.len() > MAX_TOKEN {
+            claims.out = 0;
+            token = key.sign(&claims);
+        }
+        if token.len() > MAX_TOKEN {
+            claims.ep = None;
+            token = key.sign(&claims);
+        }
         Sealed {
             token,
             dropped_unknown,
@@ -264,6 +268,7 @@ impl PinCodec {
             ep: endpoint.map(|code| Cow::Owned(code.encode())),
             fx: pin.placed,
             rl: pin.released,
+            out: pin.outcomes.bits(),
             nbf: None,
             unknown: pin.unknown.clone(),
         }
@@ -357,6 +362,7 @@ fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {
             .map(EndpointRef::Unknown),
         placed: claims.fx,
         released: claims.rl,
+        outcomes: Outcomes::from_bits(claims.out),
         unknown: claims.unknown,
     })
 }

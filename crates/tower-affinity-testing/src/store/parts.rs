@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tower_affinity_core::{
-    Claim, DrawKey, EndpointId, GroupId, Lifetimes, LiveCounts, MoveCause, PinStore, Revision,
-    RowCodec, RowKey, ServiceName, SessionId, SessionPin, Terms, Timestamp,
+    Claim, DrawKey, EndpointId, GroupId, Lifetimes, LiveCounts, MoveCause, Outcomes, PinStore,
+    Revision, RowCodec, RowKey, ServiceName, SessionId, SessionPin, Terms, Timestamp,
 };
 
 use crate::{START, id};
@@ -107,6 +107,7 @@ pub(super) fn full(nth: u64) -> SessionPin {
     let endpoint = EndpointId::new("http://10.0.0.1:8080");
     let pin = moved(&pin(nth, "a", 0), "b", 12, 0);
     let pin = pin.at_endpoint(Some(endpoint)).released();
+    let pin = pin.turned_out(Outcomes::FAILED.and(Outcomes::SLOW));
     let key = RowKey::Session(pin.session);
     let row = codec().encode(key, &pin);
     let later = row.replacen("\"rl\":true", "\"rl\":true,\"more\":{\"later\":[1]}", 1);

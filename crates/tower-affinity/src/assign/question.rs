@@ -276,6 +276,8 @@ impl Question {
     /// Tells everybody who keeps count of sessions.
     fn told(&self, state: &State, decision: &Decision) {
         let revision: Revision = self.settle.revision();
+        let (rollout, at) = self.settle.decided();
+        state.recorder.step(rollout, at);
         if let (Shown::Pin(pin), Some(policy)) = (&self.shows.shown, &self.policy) {
             let (at, idle) = (self.settle.at(), policy.lifetimes.idle());
             state.recorder.session_seen(pin, decision, at, idle);

@@ -106,6 +106,9 @@ where
     if decision.kind == Kind::Refused {
         let response = refusal(&decision, &settle);
         state.recorder.refused(&decision, response.status());
+        if matches!(decision.cause, Cause::AbortedEnd | Cause::Gone) {
+            settle.ended(state, &decision);
+        }
         let grpc = is_grpc(request.headers());
         return Answer::refused(response, Affinity::new(decision), grpc);
     }

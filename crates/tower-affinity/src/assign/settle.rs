@@ -14,6 +14,7 @@ use super::stored::Word;
 use crate::ServedBy;
 use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
+use crate::record::{Ending, Observed};
 use crate::signal::said;
 use crate::wire::{Scope, WriteBack};
 
@@ -63,6 +64,24 @@ impl Settle {
         self.waited
     }
 
+    /// A request was refused in a way that ends its session.
+    pub(super) fn ended(&self, state: &State, decision: &Decision) {
+        let idle = self.lifetimes().idle();
+        state
+            .recorder
+            .ended(decision, Ending::Aborted, self.at, idle);
+    }
+
+    fn lifetimes(&self) -> Lifetimes {
+        let scope = self.scope.as_ref();
+        scope.map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes)
+    }
+
+    /// The snapshot that it was decided on, and when.
+    pub(super) fn decided(&self) -> (&Rollout, Timestamp) {
+        (&self.rollout, self.at)
+    }
+
     /// The revision of the decision.
     pub(super) fn revision(&self) -> Revision {
         self.rollout.revision()
@@ -92,13 +111,18 @@ impl Settle {
         decision: &Decision,
         response: &mut Response<R>,
     ) -> Option<Word> {
-        let said = said::take(response.extensions_mut());
+        let mut said = said::take(response.extensions_mut());
+        state.recorder.turned_out(decision, said.outcomes);
+        let ending = Ending::of(said.outcomes, decision);
+        if let Some(Observed(outcomes)) = response.extensions_mut().remove() {
+            said = said::with(said, outcomes);
+        }
         if response.extensions().get::<OwnAnswer>().is_some() || carries_no_pin(response.status()) {
             return None;
         }
         let scope = self.scope.as_ref();
         let served_by: Option<&ServedBy> = response.extensions().get();
-        let lifetimes = scope.map_or_else(Lifetimes::default, |scope| scope.policy().lifetimes);
+        let lifetimes = self.lifetimes();
         let answer = Answer {
             decision,
             rollout: &self.rollout,
@@ -115,6 +139,8 @@ impl Settle {
         let (write, word) = match settle(&answer, |id| newest().is_aborted(id, state.clock.now())) {
             Settled::Kept => return None,
             Settled::Cleared => {
+                let idle = lifetimes.idle();
+                state.recorder.ended(decision, ending, self.at, idle);
                 let remove = |key| Some(Word::Remove(key, decision.session()?));
                 (WriteBack::Clear, self.row.and_then(remove))
             }

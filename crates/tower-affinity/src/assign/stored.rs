@@ -121,6 +121,7 @@ impl Heard {
         if !ours.supersedes(&standing) {
             return Self::Shown(Box::new(SessionPin {
                 unknown: ours.unknown.clone(),
+                outcomes: ours.outcomes.and(standing.outcomes),
                 ..standing
             }));
         }

@@ -6,6 +6,8 @@
     clippy::panic
 )]
 
+mod outcomes;
+
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 

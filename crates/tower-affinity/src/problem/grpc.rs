@@ -78,6 +78,13 @@ pub(crate) fn status_class(fields: &HeaderMap) -> Option<u16> {
     })
 }
 
+/// Whether a `grpc-status` says that it is not known who asks (16), or that he may not (7).
+pub(crate) fn is_unauthenticated(fields: &HeaderMap) -> bool {
+    fields
+        .get(STATUS)
+        .is_some_and(|code| code == "16" || code == "7")
+}
+
 /// gRPC's own mapping of statuses, and 409, which it has none for.
 fn code(status: StatusCode) -> u16 {
     match status.as_u16() {

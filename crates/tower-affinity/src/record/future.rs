@@ -8,11 +8,10 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 
 use super::body::MetricsBody;
-use super::recorder::Recorder;
+use super::head::Heads;
 use super::running::Running;
 use super::series::CodeClass;
 use crate::balance::Lease;
-use crate::{Affinity, OwnAnswer, ServedBy};
 
 pin_project! {
     /// Counts the request if it fails or is dropped; else its body does.
@@ -21,22 +20,17 @@ pin_project! {
         #[pin]
         inner: F,
         running: Option<Running>,
-        awaits: Option<(Recorder, Affinity)>,
+        heads: Heads,
         is_head: bool,
     }
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn new(
-        inner: F,
-        running: Running,
-        awaits: Option<(Recorder, Affinity)>,
-        is_head: bool,
-    ) -> Self {
+    pub(super) fn new(inner: F, running: Running, heads: Heads, is_head: bool) -> Self {
         Self {
             inner,
             running: Some(running),
-            awaits,
+            heads,
             is_head,
         }
     }
@@ -57,26 +51,16 @@ where
             Ok(response) => response,
             Err(error) => {
                 if let Some(running) = running {
-                    running.end(CodeClass::Error);
+                    running.failed();
                 }
                 return Poll::Ready(Err(error));
             }
         };
-        // a session begins, moves or leaves its endpoint with an answer of its group, not with one
-        // that we made
-        let own = response.extensions().get::<OwnAnswer>().is_some();
-        if let Some((recorder, affinity)) = this.awaits.take()
-            && !own
-        {
-            recorder.settled(affinity.decision());
-            let served: Option<&ServedBy> = response.extensions().get();
-            let left = served.and_then(|by| affinity.left_for(by.endpoint()));
-            if let (Some(left), Some(running)) = (left, &mut running) {
-                running.turns_out(left.decision());
-            }
-        }
         let class = CodeClass::of_grpc(response.headers())
             .unwrap_or_else(|| CodeClass::of(response.status()));
+        if let Some(running) = &mut running {
+            running.answered(&mut response, class, this.heads);
+        }
         let tunnel = response.extensions_mut().remove::<Lease>();
         let running = match (running, tunnel) {
             (Some(mut running), Some(lease)) => {

@@ -1,12 +1,14 @@
-//! How many sessions were seen within the idle lifetime: a sketch of 64,000 bytes.
+//! How many sessions were seen within the idle lifetime and have not left: sketches of 64,000 bytes.
 //!
-//! A [`Sketch`] whose bits are the times of their last session. A session costs a few loads, and a
-//! store when time has moved on: no lock.
+//! [`Sketch`]es whose bits are the times of their last session: one of the sessions that were seen,
+//! and, once one has left, one of these. A session costs a few loads, and a store when time has moved
+//! on: no lock.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tower_affinity_core::{SessionId, Sketch, Timestamp};
+use tower_affinity_core::{LiveSketch, SessionId, Sketch, Timestamp};
 
 /// How many ticks an idle lifetime has: a session counts for at most one tick too long.
 const TICKS: u64 = 64;
@@ -18,30 +20,71 @@ const WRAP: u64 = u16::MAX as u64;
 pub(super) struct Live {
     /// A tick in milliseconds.
     tick: AtomicU64,
-    slots: Box<[AtomicU16]>,
+    seen: Slots,
+    left: OnceLock<Slots>,
 }
+
+/// The time of the last session of each slot, level by level; 0 for none.
+struct Slots(Box<[AtomicU16]>);
 
 impl Live {
     pub(super) fn new(idle: Duration) -> Self {
         Self {
             tick: AtomicU64::new(tick_of(idle)),
-            slots: std::iter::repeat_with(AtomicU16::default)
-                .take(Sketch::SLOTS * Sketch::LEVELS)
-                .collect(),
+            seen: Slots::default(),
+            left: OnceLock::new(),
         }
     }
 
     /// A session returned its pin.
     pub(super) fn seen(&self, session: SessionId, now: Timestamp, idle: Duration) {
+        let time = self.time(now, idle);
+        self.seen.mark(session, time);
+    }
+
+    /// A session has ended or moved away. It counts as seen as well, whether or not it was here: so
+    /// those that have left are always among those that were seen.
+    pub(super) fn left(&self, session: SessionId, now: Timestamp, idle: Duration) {
+        let time = self.time(now, idle);
+        self.seen.mark(session, time);
+        self.left.get_or_init(Slots::default).mark(session, time);
+    }
+
+    /// The sessions that were seen within the idle lifetime before `now`, and those that left.
+    pub(super) fn sketch(&self, now: Timestamp) -> LiveSketch {
+        let time = time_of(now, self.tick.load(Ordering::Relaxed));
+        LiveSketch {
+            seen: self.seen.sketch(time),
+            left: self
+                .left
+                .get()
+                .map(|left| left.sketch(time))
+                .unwrap_or_default(),
+        }
+    }
+
+    fn time(&self, now: Timestamp, idle: Duration) -> u16 {
         let tick = tick_of(idle);
         if self.tick.load(Ordering::Relaxed) != tick {
             // another configuration counts other ticks: sessions are counted anew as they come
             self.tick.store(tick, Ordering::Relaxed);
-            self.slots
-                .iter()
-                .for_each(|slot| slot.store(0, Ordering::Relaxed));
+            self.seen.clear();
+            if let Some(left) = self.left.get() {
+                left.clear();
+            }
         }
-        let time = time_of(now, tick);
+        time_of(now, tick)
+    }
+}
+
+impl Slots {
+    fn clear(&self) {
+        self.0
+            .iter()
+            .for_each(|slot| slot.store(0, Ordering::Relaxed));
+    }
+
+    fn mark(&self, session: SessionId, time: u16) {
         let (nth, levels) = Sketch::place(session);
         for slots in self.levels().take(levels) {
             if let Some(slot) = slots.get(nth)
@@ -52,9 +95,7 @@ impl Live {
         }
     }
 
-    /// The sessions that were seen within the idle lifetime before `now`.
-    pub(super) fn sketch(&self, now: Timestamp) -> Sketch {
-        let time = time_of(now, self.tick.load(Ordering::Relaxed));
+    fn sketch(&self, time: u16) -> Sketch {
         Sketch::of(self.levels().map(|slots| {
             let slots = slots.iter().enumerate();
             slots.filter_map(move |(nth, slot)| is_live(slot, time).then_some(nth))
@@ -62,7 +103,14 @@ impl Live {
     }
 
     fn levels(&self) -> impl Iterator<Item = &[AtomicU16]> {
-        self.slots.chunks_exact(Sketch::SLOTS)
+        self.0.chunks_exact(Sketch::SLOTS)
+    }
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        let slots = std::iter::repeat_with(AtomicU16::default);
+        Self(slots.take(Sketch::SLOTS * Sketch::LEVELS).collect())
     }
 }
 
@@ -168,8 +216,40 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_no_more_than_64_kib() {
+    fn sessions_that_left_do_not_count_wherever_they_were_seen() {
+        for seed in 0..4 {
+            for (seen, left) in [(10, 5), (1_000, 500), (20_000, 10_000), (200_000, 100_000)] {
+                let (one, other) = (Live::new(IDLE), Live::new(IDLE));
+                see(&one, 0..seen, seed, START);
+                let leave = |nth| other.left(session(nth, seed), START.plus(IDLE / 4), IDLE);
+                (0..left).for_each(leave);
+                let near = |what, now: Timestamp, expected: u64| {
+                    let mut union = one.sketch(now);
+                    union.merge(&other.sketch(now));
+                    let (count, expected) = (union.count(), expected as f64);
+                    let error = (count - expected).abs();
+                    assert!(
+                        error <= expected * 0.08 + 0.5,
+                        "{what}: {count} of {expected}, seed {seed}"
+                    );
+                };
+                near("those that stay", START.plus(IDLE / 2), seen - left);
+                near("they are forgotten together", START.plus(IDLE * 9 / 8), 0);
+            }
+        }
         let live = Live::new(IDLE);
-        assert!(size_of_val(&*live.slots) + size_of::<Live>() <= 64 << 10);
+        see(&live, 0..3_000, 1, START);
+        (0..3_000).for_each(|nth| live.left(session(nth, 1), START, IDLE));
+        assert_eq!(live.sketch(START).count().round(), 0.0, "all have left");
+    }
+
+    #[test]
+    fn it_takes_no_more_than_64_kib_and_as_much_again_once_one_has_left() {
+        let live = Live::new(IDLE);
+        assert!(size_of_val(&*live.seen.0) + size_of::<Live>() <= 64 << 10);
+        assert!(live.left.get().is_none(), "before it is needed");
+        live.left(session(1, 1), START, IDLE);
+        let left = live.left.get().map_or(0, |left| size_of_val(&*left.0));
+        assert!(left <= 64 << 10, "{left} bytes");
     }
 }

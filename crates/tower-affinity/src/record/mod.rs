@@ -8,6 +8,11 @@
 //! service failed, and `client_abort` if the answer
 //! was not waited for or not taken to its end.
 //!
+//! Of sessions it counts those that fail (an answer was an error of the server, ours included, or
+//! broke off; by gRPC's status where there is one), are slow, or are not known to be signed in, and
+//! has the pin say the first two, so that each counts once. What the application says of its
+//! sessions is counted by an [`AssignLayer`](crate::AssignLayer).
+//!
 //! Everything goes through a [`Recorder`], which the other layers share: what they refuse is
 //! counted there, so that the sum is the number of requests. By default it feeds the recorder that
 //! the application installs globally, whenever that is.
@@ -39,12 +44,16 @@
 //! ```
 
 mod account;
+mod auth;
 mod body;
+mod bursts;
 mod future;
+mod head;
 mod live;
 mod local;
 mod names;
 mod once;
+mod outcomes;
 mod recorder;
 mod retry;
 mod returned;
@@ -53,25 +62,34 @@ mod series;
 mod service;
 mod source;
 mod store;
+mod tally;
 #[cfg(test)]
 mod tests;
+
+use std::time::Duration;
 
 use tower_layer::Layer;
 
 pub use self::account::{Account, Summary};
 pub use self::body::MetricsBody;
+pub use self::bursts::{AuthBurst, AuthNews};
 pub use self::future::ResponseFuture;
+use self::head::Heads;
 pub(crate) use self::local::{LocalEnd, fields_dropped};
+pub(crate) use self::outcomes::{Ending, Observed};
 pub use self::recorder::Recorder;
 pub(crate) use self::retry::RetryOutcome;
 pub use self::service::GroupMetrics;
 pub use self::store::StoreOp;
+pub use self::tally::Tallies;
+use crate::wire::PathPattern;
 
 /// Counts and times requests per group; see the [module](self).
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct GroupMetricsLayer {
     recorder: Recorder,
+    heads: Heads,
 }
 
 impl GroupMetricsLayer {
@@ -82,7 +100,20 @@ impl GroupMetricsLayer {
 
     /// What counts, shared with the other layers.
     pub fn recorder(self, recorder: Recorder) -> Self {
-        Self { recorder }
+        Self { recorder, ..self }
+    }
+
+    /// A session is slow if the head of an answer takes longer than this; by default a second.
+    pub fn slow(mut self, slow: Duration) -> Self {
+        self.heads.slow = slow;
+        self
+    }
+
+    /// Where the application sends people to sign in; by default nowhere. A redirect to one of these
+    /// paths counts as a failure to authenticate, as 401 and 403 do.
+    pub fn login(mut self, paths: impl IntoIterator<Item = PathPattern>) -> Self {
+        self.heads.login = paths.into_iter().collect();
+        self
     }
 }
 
@@ -90,6 +121,6 @@ impl<S> Layer<S> for GroupMetricsLayer {
     type Service = GroupMetrics<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        GroupMetrics::new(inner, self.recorder.clone())
+        GroupMetrics::new(inner, self.recorder.clone(), self.heads.clone())
     }
 }

@@ -7,6 +7,12 @@ pub(super) const DURATION: &str = "affinity_request_duration_seconds";
 pub(super) const IN_FLIGHT: &str = "affinity_requests_in_flight";
 pub(super) const ASSIGNED: &str = "affinity_sessions_assigned_total";
 pub(super) const CONFIRMED: &str = "affinity_sessions_confirmed_total";
+pub(super) const SESSIONS_FAILED: &str = "affinity_sessions_failed_total";
+pub(super) const SESSIONS_COMPLETED: &str = "affinity_sessions_completed_total";
+pub(super) const SESSIONS_SLOW: &str = "affinity_sessions_slow_total";
+pub(super) const SESSIONS_ENDED: &str = "affinity_sessions_ended_total";
+pub(super) const AUTH_FAILURES: &str = "affinity_auth_failures_total";
+pub(super) const AUTH_BURST: &str = "affinity_auth_burst";
 pub(super) const LIVE: &str = "affinity_sessions_live";
 pub(super) const SESSIONS_MOVED: &str = "affinity_sessions_moved_total";
 pub(super) const MOVES: &str = "affinity_moves_total";
@@ -40,7 +46,24 @@ pub(super) const LOCAL: &str = "affinity_local_sessions";
 pub(super) const LOCAL_ENDED: &str = "affinity_local_sessions_ended_total";
 pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 21] = [
+const COUNTERS: [(&str, &str); 26] = [
+    (
+        SESSIONS_FAILED,
+        "Sessions with an answer that was an error, or whose application said so",
+    ),
+    (
+        SESSIONS_COMPLETED,
+        "Sessions that have reached their aim, as the application said",
+    ),
+    (
+        SESSIONS_SLOW,
+        "Sessions with an answer whose head took longer than the threshold",
+    ),
+    (SESSIONS_ENDED, "Sessions that have ended, by their outcome"),
+    (
+        AUTH_FAILURES,
+        "Answers 401 or 403, or that send to a login page",
+    ),
     (
         LOCAL_ENDED,
         "Values of sessions in this process that were let go, by reason",
@@ -103,7 +126,11 @@ const COUNTERS: [(&str, &str); 21] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 11] = [
+const GAUGES: [(&str, &str); 12] = [
+    (
+        AUTH_BURST,
+        "1 while sessions that were moved to the group fail to authenticate far more than others",
+    ),
     (
         STORE_SESSIONS,
         "Sessions of the group that the store has a row of which has not ended",
@@ -119,7 +146,7 @@ const GAUGES: [(&str, &str); 11] = [
     ),
     (
         LIVE,
-        "Sessions that returned their pin within the idle lifetime, to 5 %",
+        "Sessions that returned their pin within the idle lifetime and have not left, to 5 %",
     ),
     (
         NOT_RETURNED,
@@ -155,6 +182,7 @@ mod tests {
 
     use super::{COUNTERS, DURATION, GAUGES};
     use crate::balance::{EjectionReason, EndpointState};
+    use crate::record::outcomes::Ending;
     use crate::record::series::CodeClass;
     use crate::record::{LocalEnd, RetryOutcome};
 
@@ -180,6 +208,7 @@ mod tests {
         let endpoints = endpoints.chain(reasons);
         let retries = RetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
         let ends = LocalEnd::ALL.iter().map(|end| end.as_str());
+        let ends = ends.chain(Ending::ALL.iter().map(|ending| ending.as_str()));
         let values = causes
             .chain(ends)
             .chain(retries)

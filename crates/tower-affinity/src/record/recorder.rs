@@ -9,19 +9,22 @@ use arc_swap::ArcSwap;
 use http::{Extensions, StatusCode};
 use metrics::{Counter, Key, Label};
 use tower_affinity_core::{
-    Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, Rollout, SessionPin, Sketch, State,
-    Timestamp,
+    Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, LiveSketch, Outcomes, Rollout,
+    SessionPin, State, Timestamp,
 };
 
 use super::account::Account;
+use super::bursts::Watched;
 use super::local::LocalSeries;
 use super::names;
 use super::once::Once;
+use super::outcomes::Counted;
 use super::retry::RetryOutcome;
 use super::returned::Returned;
 use super::running::Running;
 use super::series::{CodeClass, Labels, Series};
 use super::source::{Kept, Source};
+use super::tally::Steps;
 use crate::Affinity;
 use crate::balance::{EjectionReason, EndpointState, Groups};
 
@@ -45,6 +48,9 @@ struct Shared {
     confirmed: Once,
     moved: Once,
     local: LocalSeries,
+    counted: Counted,
+    steps: Steps,
+    watched: Watched,
     /// Held while a table above grows or shrinks.
     changing: Mutex<Shown>,
 }
@@ -167,8 +173,8 @@ impl Recorder {
         }
     }
 
-    /// How many sessions of `group` returned their pin within the idle lifetime before `now`, to
-    /// about 2 %.
+    /// How many sessions of `group` returned their pin within the idle lifetime before `now` and have
+    /// neither ended nor moved away, to about 2 % (see [`LiveSketch::count`]).
     #[must_use]
     pub fn live_sessions(&self, group: &GroupName, now: Timestamp) -> u64 {
         self.live_sketch(group, now).count().round() as u64
@@ -177,7 +183,7 @@ impl Recorder {
     /// The same sessions as a sketch, whose union with those of other replicas counts each session
     /// once.
     #[must_use]
-    pub fn live_sketch(&self, group: &GroupName, now: Timestamp) -> Sketch {
+    pub fn live_sketch(&self, group: &GroupName, now: Timestamp) -> LiveSketch {
         let groups = self.0.groups.load();
         let mut groups = groups.iter();
         let series = groups.find(|series| series.group() == group.as_str());
@@ -197,6 +203,9 @@ impl Recorder {
         }
         let series = self.series(decision.group_label());
         series.seen(pin.session, now, idle);
+        if decision.kind == Kind::Moved && pin.group.known().is_some() {
+            self.series(pin.group.label()).left(pin.session, now, idle);
+        }
         let is_first = pin.issued == pin.started && pin.moves == 0;
         if is_first && self.0.confirmed.is_new(key_of(pin)) {
             self.series(pin.group.label()).confirmed();
@@ -205,18 +214,9 @@ impl Recorder {
 
     pub(super) fn start(&self, extensions: &Extensions) -> Running {
         let affinity: Option<&Affinity> = extensions.get();
-        let (group, labels) = match affinity {
-            Some(affinity) => (affinity.group(), affinity.decision().into()),
-            None => ("unknown", Labels::UNKNOWN),
-        };
+        let group = affinity.map_or("unknown", Affinity::group);
         let account = Account::of(extensions).cloned();
-        Running::start(self.series(group), labels, account)
-    }
-
-    /// Whether more is to be counted once the answer to this decision is there: see
-    /// [`Recorder::settled`]; or a session may have left its endpoint.
-    pub(super) fn awaits(decision: &Decision) -> bool {
-        matches!(decision.kind, Kind::Assigned | Kind::Moved) || decision.endpoint().is_some()
+        Running::start(self.clone(), self.series(group), affinity.cloned(), account)
     }
 
     /// A new or moved session has got an answer.
@@ -237,6 +237,8 @@ impl Recorder {
                     let labels = labels.clone();
                     self.0.source.count(names::SESSIONS_MOVED, labels, 1);
                 }
+                let to = self.series(decision.group_label());
+                to.auth().arrived(moved);
                 self.0.source.count(names::MOVES, labels, 1);
             }
             _ => {}
@@ -244,8 +246,12 @@ impl Recorder {
     }
 
     pub(crate) fn refused(&self, decision: &Decision, status: StatusCode) {
+        let class = CodeClass::of(status);
         self.series(decision.group_label())
-            .request(decision.into(), CodeClass::of(status));
+            .request(decision.into(), class);
+        if class.is_failure() {
+            self.turned_out(decision, Outcomes::FAILED);
+        }
     }
 
     pub(crate) fn wrong_group(&self, group: &GroupName) {
@@ -330,7 +336,7 @@ impl Recorder {
     }
 
     /// The series of a group: names come from the rollout, so there are few.
-    fn series(&self, group: &str) -> Arc<Series> {
+    pub(super) fn series(&self, group: &str) -> Arc<Series> {
         let find = |groups: &[Arc<Series>]| {
             let mut groups = groups.iter();
             groups.find(|series| series.group() == group).cloned()
@@ -341,7 +347,8 @@ impl Recorder {
         let _shown = self.changing();
         let mut groups = Vec::clone(&self.0.groups.load());
         find(&groups).unwrap_or_else(|| {
-            let series = Arc::new(Series::new(group, self.0.source.clone()));
+            let series = Series::new(group, self.0.source.clone(), self.0.steps.clone());
+            let series = Arc::new(series);
             groups.push(Arc::clone(&series));
             self.0.groups.store(Arc::new(groups));
             series
@@ -357,6 +364,22 @@ impl Recorder {
             let labels = vec![group_label(group), Label::from_static_parts("state", name)];
             source.set(names::STATE, labels, f64::from(u8::from(is_in)));
         }
+    }
+
+    pub(super) fn groups(&self) -> Arc<Vec<Arc<Series>>> {
+        self.0.groups.load_full()
+    }
+
+    pub(super) fn counted(&self) -> &Counted {
+        &self.0.counted
+    }
+
+    pub(super) fn steps(&self) -> &Steps {
+        &self.0.steps
+    }
+
+    pub(super) fn watched(&self) -> &Watched {
+        &self.0.watched
     }
 
     pub(super) fn local(&self) -> &LocalSeries {

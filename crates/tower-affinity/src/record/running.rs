@@ -1,18 +1,22 @@
 //! A request that has not ended yet.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tower_affinity_core::Decision;
+use tower_affinity_core::Outcomes;
 
 use super::account::Account;
+use super::recorder::Recorder;
 use super::series::{CodeClass, Labels, Series};
+use crate::Affinity;
 use crate::clock::Stopwatch;
 
 /// Counts its request when it is dropped: as ended with `class`, or as one whose client went away.
 #[derive(Debug)]
 pub(super) struct Running {
+    recorder: Recorder,
     series: Arc<Series>,
-    labels: Labels,
+    affinity: Option<Affinity>,
     started: Stopwatch,
     in_flight: bool,
     class: Option<CodeClass>,
@@ -22,11 +26,17 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn start(series: Arc<Series>, labels: Labels, account: Option<Account>) -> Self {
+    pub(super) fn start(
+        recorder: Recorder,
+        series: Arc<Series>,
+        affinity: Option<Affinity>,
+        account: Option<Account>,
+    ) -> Self {
         Self {
+            recorder,
             in_flight: series.enter(),
             series,
-            labels,
+            affinity,
             started: Stopwatch::start(),
             class: None,
             body: 0,
@@ -45,8 +55,33 @@ impl Running {
     }
 
     /// Its decision has turned out to be another, of the same group.
-    pub(super) fn turns_out(&mut self, decision: &Decision) {
-        self.labels = decision.into();
+    pub(super) fn turns_out(&mut self, affinity: Affinity) {
+        self.affinity = Some(affinity);
+    }
+
+    /// There is no answer.
+    pub(super) fn failed(self) {
+        if let Some(affinity) = &self.affinity {
+            self.recorder.tally_answer(affinity.decision());
+        }
+        self.end(CodeClass::Error);
+    }
+
+    pub(super) fn affinity(&self) -> Option<&Affinity> {
+        self.affinity.as_ref()
+    }
+
+    pub(super) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    pub(super) fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// How long it has taken so far.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
     }
 
     pub(super) fn end(mut self, class: CodeClass) {
@@ -60,9 +95,17 @@ impl Drop for Running {
             self.series.leave();
         }
         let class = self.class.unwrap_or(CodeClass::ClientAbort);
-        self.series.request(self.labels, class);
-        self.series
-            .duration(self.labels.cohort, self.started.elapsed());
+        let decision = self.affinity.as_ref().map(Affinity::decision);
+        let labels = decision.map_or(Labels::UNKNOWN, Labels::from);
+        self.series.request(labels, class);
+        self.series.duration(labels.cohort, self.started.elapsed());
+        if class != CodeClass::ClientAbort {
+            self.series.tally().request(class.is_failure());
+        }
+        // what was wrong from the head on is counted by then
+        if let Some(decision) = decision.filter(|_| class.is_failure()) {
+            self.recorder.turned_out(decision, Outcomes::FAILED);
+        }
         if let Some(account) = &self.account {
             account.ended(class, self.body);
         }

@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 use metrics::{Counter, Gauge, Histogram, Key, Label};
-use tower_affinity_core::{Cause, Cohort, Decision, Kind, SessionId, Sketch, Timestamp};
+use tower_affinity_core::{Cause, Cohort, Decision, Kind, LiveSketch, SessionId, Timestamp};
 
+use super::auth::AuthSeries;
 use super::live::Live;
 use super::names;
+use super::outcomes::OutcomeSeries;
 use super::retry::RetryOutcome;
 use super::source::{Kept, Source};
+use super::tally::{Steps, TallySeries};
 use crate::BoxError;
 use crate::balance::StreamCut;
 use crate::problem::status_class;
@@ -66,6 +69,12 @@ impl CodeClass {
             true => Self::Cut,
             false => Self::Error,
         }
+    }
+
+    /// Whether the session has failed by it: an error of the server, or an answer that broke off. A
+    /// client that went away tells nothing.
+    pub(super) const fn is_failure(self) -> bool {
+        matches!(self, Self::ServerError | Self::Cut | Self::Error)
     }
 
     pub(super) const fn as_str(self) -> &'static str {
@@ -133,12 +142,15 @@ pub(super) struct Series {
     retries: [Kept<Counter>; RetryOutcome::ALL.len()],
     confirmed: Kept<Counter>,
     live: OnceLock<Live>,
+    outcomes: OutcomeSeries,
+    tally: TallySeries,
+    auth: AuthSeries,
 }
 
 type Classes = [Kept<Counter>; CodeClass::ALL.len()];
 
 impl Series {
-    pub(super) fn new(group: &str, source: Source) -> Self {
+    pub(super) fn new(group: &str, source: Source, steps: Steps) -> Self {
         Self {
             group: group.into(),
             source,
@@ -153,11 +165,30 @@ impl Series {
             retries: Default::default(),
             confirmed: Kept::default(),
             live: OnceLock::new(),
+            outcomes: OutcomeSeries::default(),
+            tally: TallySeries::new(steps),
+            auth: AuthSeries::default(),
         }
     }
 
     pub(super) fn group(&self) -> &str {
         &self.group
+    }
+
+    pub(super) fn outcomes(&self) -> &OutcomeSeries {
+        &self.outcomes
+    }
+
+    pub(super) fn tally(&self) -> &TallySeries {
+        &self.tally
+    }
+
+    pub(super) fn auth(&self) -> &AuthSeries {
+        &self.auth
+    }
+
+    pub(super) fn source(&self) -> &Source {
+        &self.source
     }
 
     pub(super) fn request(&self, labels: Labels, class: CodeClass) {
@@ -209,8 +240,14 @@ impl Series {
         live.seen(session, now, idle);
     }
 
-    /// The sessions that were seen within their idle lifetime.
-    pub(super) fn live(&self, now: Timestamp) -> Sketch {
+    /// A session has ended or moved away.
+    pub(super) fn left(&self, session: SessionId, now: Timestamp, idle: Duration) {
+        let live = self.live.get_or_init(|| Live::new(idle));
+        live.left(session, now, idle);
+    }
+
+    /// The sessions that were seen within their idle lifetime and have not left.
+    pub(super) fn live(&self, now: Timestamp) -> LiveSketch {
         self.live
             .get()
             .map(|live| live.sketch(now))
@@ -261,7 +298,7 @@ impl Series {
         Key::from_parts(name, vec![self.label()])
     }
 
-    fn label(&self) -> Label {
+    pub(super) fn label(&self) -> Label {
         Label::new("group", Arc::clone(&self.group))
     }
 }

@@ -8,19 +8,24 @@ use tower_service::Service;
 
 use super::body::MetricsBody;
 use super::future::ResponseFuture;
+use super::head::Heads;
 use super::recorder::Recorder;
-use crate::Affinity;
 
 /// Counts and times requests per group; see the [module](super).
 #[derive(Clone, Debug)]
 pub struct GroupMetrics<S> {
     inner: S,
     recorder: Recorder,
+    heads: Heads,
 }
 
 impl<S> GroupMetrics<S> {
-    pub(super) fn new(inner: S, recorder: Recorder) -> Self {
-        Self { inner, recorder }
+    pub(super) fn new(inner: S, recorder: Recorder, heads: Heads) -> Self {
+        Self {
+            inner,
+            recorder,
+            heads,
+        }
     }
 }
 
@@ -38,11 +43,13 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let affinity = request.extensions().get::<Affinity>();
         let running = self.recorder.start(request.extensions());
-        let awaits = affinity.filter(|affinity| Recorder::awaits(affinity.decision()));
-        let awaits = awaits.map(|affinity| (self.recorder.clone(), affinity.clone()));
         let is_head = request.method() == Method::HEAD;
-        ResponseFuture::new(self.inner.call(request), running, awaits, is_head)
+        ResponseFuture::new(
+            self.inner.call(request),
+            running,
+            self.heads.clone(),
+            is_head,
+        )
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! [`SignalLayer`] stands next to the application. It takes `affinity-session` and
 //! `affinity-outcome` off the answer, so that no client sees them, and leaves what was said
-//! for the state side. A handler in the same process can leave a [`Signal`] as a response extension
-//! itself. Several words count together, but an end ends everything else.
+//! for the state side. A handler in the same process can leave a [`Signal`] and an [`Outcome`] as
+//! response extensions itself. Several words count together, but an end ends everything else.
 //!
 //! Alone, without an [`AssignLayer`](crate::AssignLayer) outside, it only removes the headers.
 //!
@@ -19,16 +19,18 @@
 //! In the same process:
 //!
 //! ```
-//! use tower_affinity::signal::Signal;
+//! use tower_affinity::signal::{Outcome, Signal};
 //!
 //! // a handler that has finished its flow
 //! let mut response = http::Response::new("bye");
 //! response.extensions_mut().insert(Signal::End);
+//! response.extensions_mut().insert(Outcome::Success);
 //! ```
 
 pub(crate) mod said;
 mod service;
 
+use tower_affinity_core::Outcomes;
 use tower_layer::Layer;
 
 pub use self::service::{ResponseFuture, SignalService};
@@ -56,6 +58,36 @@ impl Signal {
             b"release" => Some(Self::Release),
             b"moved-seen" => Some(Self::MovedSeen),
             _ => None,
+        }
+    }
+}
+
+/// Whether the flow of the session has reached its aim, as the application says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It has.
+    Success,
+    /// It has failed, whatever the status of the answer is.
+    Failure,
+}
+
+impl Outcome {
+    /// Reads a value of the header `affinity-outcome`.
+    #[must_use]
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        match value.trim_ascii() {
+            b"success" => Some(Self::Success),
+            b"failure" => Some(Self::Failure),
+            _ => None,
+        }
+    }
+
+    /// What a pin says of it.
+    const fn flag(self) -> Outcomes {
+        match self {
+            Self::Success => Outcomes::COMPLETED,
+            Self::Failure => Outcomes::FAILED,
         }
     }
 }

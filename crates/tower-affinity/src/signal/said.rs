@@ -1,17 +1,20 @@
-//! Everything that an application says about its session on one answer.
+//! Everything that an answer says about its session.
 
 use http::Extensions;
-use tower_affinity_core::Said;
+use tower_affinity_core::{Outcomes, Said};
 
-use super::Signal;
+use super::{Outcome, Signal};
 
 /// Takes what was said, in headers and by a handler, out of an answer.
 pub(crate) fn take(extensions: &mut Extensions) -> Said {
-    let said = extensions.remove::<Said>().unwrap_or_default();
-    match extensions.remove::<Signal>() {
-        Some(signal) => and(said, signal),
-        None => said,
+    let mut said = extensions.remove::<Said>().unwrap_or_default();
+    if let Some(signal) = extensions.remove::<Signal>() {
+        said = and(said, signal);
     }
+    if let Some(outcome) = extensions.remove::<Outcome>() {
+        said = with(said, outcome.flag());
+    }
+    said
 }
 
 pub(super) fn and(said: Said, signal: Signal) -> Said {
@@ -25,5 +28,12 @@ pub(super) fn and(said: Said, signal: Signal) -> Said {
             moved_seen: true,
             ..said
         },
+    }
+}
+
+pub(crate) fn with(said: Said, outcomes: Outcomes) -> Said {
+    Said {
+        outcomes: said.outcomes.and(outcomes),
+        ..said
     }
 }

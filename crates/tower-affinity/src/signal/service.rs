@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use tower_affinity_core::Said;
 use tower_service::Service;
 
-use super::{Signal, said};
+use super::{Outcome, Signal, said};
 use crate::record::Recorder;
 
 const SESSION: HeaderName = HeaderName::from_static("affinity-session");
@@ -75,19 +75,27 @@ where
 }
 
 fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Said> {
-    headers.remove(OUTCOME);
     // an entry makes room even for what is not there
-    if !headers.contains_key(SESSION) {
+    if !headers.contains_key(SESSION) && !headers.contains_key(OUTCOME) {
         return None;
     }
     let mut all = Said::default();
-    if let http::header::Entry::Occupied(entry) = headers.entry(SESSION) {
+    each(headers, SESSION, |value| match Signal::parse(value) {
+        Some(signal) => all = said::and(all, signal),
+        None => recorder.signal_ignored(),
+    });
+    each(headers, OUTCOME, |value| match Outcome::parse(value) {
+        Some(outcome) => all = said::with(all, outcome.flag()),
+        None => recorder.signal_ignored(),
+    });
+    Some(all)
+}
+
+/// Takes every value of a header off.
+fn each(headers: &mut HeaderMap, name: HeaderName, mut read: impl FnMut(&[u8])) {
+    if let http::header::Entry::Occupied(entry) = headers.entry(name) {
         for value in entry.remove_entry_mult().1 {
-            match Signal::parse(value.as_bytes()) {
-                Some(signal) => all = said::and(all, signal),
-                None => recorder.signal_ignored(),
-            }
+            read(value.as_bytes());
         }
     }
-    Some(all)
 }

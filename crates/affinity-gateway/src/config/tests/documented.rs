@@ -105,6 +105,10 @@ fn every_key_has_a_row_in_its_table() {
             "## `[rollback]`",
             format!("{MINIMAL}[rollback]\nstranger = 1"),
         ),
+        (
+            "## `[analysis]`",
+            format!("{MINIMAL}[analysis]\nstranger = 1"),
+        ),
         ("## `[state]`", format!("{MINIMAL}[state]\nstranger = 1")),
         (
             "## `[store]`",

@@ -35,6 +35,7 @@ fn effective_settings_write_every_default() {
         "response_timeout",
         "on_gone",
         "within",
+        "[analysis]\nslow = \"1s\"\nlogin = []",
         "file = \"/etc/affinity/gateway-state.json\"",
     ] {
         assert!(text.contains(key), "{key} is not in\n{text}");

@@ -11,6 +11,7 @@ use std::path::Path;
 use super::{ConfigError, Settings, parse};
 
 mod access_log;
+mod analysis;
 mod balance;
 mod discovery;
 mod documented;

@@ -1,6 +1,6 @@
 //! What a replica says of itself through the engine, and hears of the others.
 
-use tower_affinity::core::{Fleet, ReplicaRecord, Sketch};
+use tower_affinity::core::{Fleet, LiveSketch, ReplicaRecord};
 use tower_affinity::record::Recorder;
 
 use super::{Member, SharedTrouble};
@@ -72,7 +72,7 @@ impl Member {
         record.admin = Some(admin.to_owned());
         for group in &mut record.groups {
             let sketch = recorder.live_sketch(group.id.name(), record.at);
-            group.live = (sketch != Sketch::default()).then_some(sketch);
+            group.live = (sketch != LiveSketch::default()).then_some(sketch);
         }
         (live.kept.replica.clone(), record)
     }

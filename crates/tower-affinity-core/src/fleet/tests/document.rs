@@ -6,7 +6,8 @@ use super::{group, record};
 use crate::analysis::{StepTally, Tally};
 use crate::fixtures::{at, id, key, session};
 use crate::{
-    Acknowledged, Announced, Fleet, Keyring, RecordError, ReplicaRecord, Revision, Sketch, State,
+    Acknowledged, Announced, Fleet, Keyring, LiveSketch, RecordError, ReplicaRecord, Revision,
+    Sketch, State,
 };
 
 /// A record that has something of everything.
@@ -14,7 +15,10 @@ fn rich() -> ReplicaRecord {
     let mut sketch = Sketch::default();
     sketch.insert(session(7));
     let mut known = group("A", Some(1_800), 3, Some(1));
-    known.live = Some(sketch);
+    let mut left = Sketch::default();
+    left.insert(session(7));
+    sketch.insert(session(8 << 64));
+    known.live = Some(LiveSketch { seen: sketch, left });
     known.counted = Some(counted(8, 3, 90));
     ReplicaRecord {
         admin: Some("10.0.0.7:9090".to_owned()),
@@ -89,6 +93,17 @@ fn a_record_round_trips_through_its_document() {
         let document: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(ReplicaRecord::from_document(&document).unwrap(), record);
     }
+}
+
+#[test]
+fn a_record_of_a_release_that_knows_of_no_ends_is_read() {
+    let mut document = rich().to_document();
+    let group = document["groups"][0].as_object_mut().unwrap();
+    group.remove("left").expect("the rich record has one");
+    let record = ReplicaRecord::from_document(&document).unwrap();
+    let live = record.groups[0].live.as_ref().unwrap();
+    assert_eq!(live.left, Sketch::default());
+    assert_eq!(live.count().round(), 2.0, "both count as live");
 }
 
 #[test]

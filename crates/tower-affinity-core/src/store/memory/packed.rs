@@ -3,8 +3,8 @@
 use super::chunked::Number;
 use super::names::Names;
 use crate::{
-    EndpointRef, GroupRef, LastMove, MoveCause, Revision, RowKey, SessionId, SessionPin, Timestamp,
-    UnknownClaims,
+    EndpointRef, GroupRef, LastMove, MoveCause, Outcomes, Revision, RowKey, SessionId, SessionPin,
+    Timestamp, UnknownClaims,
 };
 
 /// A key and its pin, without names.
@@ -27,6 +27,7 @@ pub(super) struct Packed {
     moved_at: u32,
     cause: u8,
     flags: u8,
+    outcomes: u16,
 }
 
 const NAMED: u8 = 1;
@@ -75,6 +76,7 @@ impl Packed {
             moved_at: last.map_or(0, |last| second(last.at)),
             cause: cause.map_or(0, |cause| cause as u8),
             flags: flag(is_named, NAMED) | flag(pin.placed, PLACED) | flag(pin.released, RELEASED),
+            outcomes: pin.outcomes.bits(),
         }
     }
 
@@ -120,6 +122,7 @@ impl Packed {
             endpoint: endpoint.cloned().map(EndpointRef::Known),
             placed: self.flags & PLACED != 0,
             released: self.flags & RELEASED != 0,
+            outcomes: Outcomes::from_bits(self.outcomes),
             unknown: UnknownClaims::default(),
         })
     }

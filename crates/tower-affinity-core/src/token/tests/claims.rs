@@ -4,8 +4,8 @@ use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
 use super::forge::{claims, forged, header, open, ours, payload, signed, with};
-use crate::fixtures::{at, lifetimes, rollout, secret};
-use crate::{Fault, GroupRef, MAX_TOKEN, MoveCause};
+use crate::fixtures::{at, id, lifetimes, rollout, secret};
+use crate::{Fault, GroupRef, MAX_TOKEN, MoveCause, Outcomes, Revision};
 
 const NUMBERS: [&str; 5] = ["sst", "iat", "exp", "rev", "arv"];
 const REQUIRED: [&str; 9] = ["aud", "sid", "grp", "sst", "iat", "exp", "rev", "arv", "mv"];
@@ -102,6 +102,12 @@ fn sec_17_optional_claims_are_typed_too() {
         ("rl", json!("true")),
         ("rl", json!(0)),
         ("rl", json!(null)),
+        ("out", json!("1")),
+        ("out", json!(null)),
+        ("out", json!(true)),
+        ("out", json!(-1)),
+        ("out", json!(1.5)),
+        ("out", json!(65_536)),
         ("mf", json!("AAAAAAAAAAAAAA")),
         ("mt", json!(1)),
         ("mc", json!("gone")),
@@ -110,6 +116,32 @@ fn sec_17_optional_claims_are_typed_too() {
         let token = forged(&header(), &with(claim, wrong.clone()));
         assert_eq!(open(&token), Err(Fault::Malformed), "{claim}: {wrong}");
     }
+}
+
+#[test]
+fn outcomes_of_a_later_release_are_issued_again() {
+    let opened = open(&forged(&header(), &with("out", json!(0x4001))))
+        .unwrap()
+        .pin;
+    assert!(opened.outcomes.contains(Outcomes::FAILED));
+    let renewed = opened.renewed(opened.revision, at(700), lifetimes());
+    let moved = renewed.moved(
+        id("B", 1),
+        MoveCause::Gone,
+        Revision(12),
+        at(701),
+        lifetimes(),
+    );
+    for (what, pin) in [("renewed", &renewed), ("moved", &moved)] {
+        let claims = payload(&ours().seal(pin).token);
+        assert_eq!(claims["out"], 0x4001, "{what}");
+    }
+    let none = payload(
+        &ours()
+            .seal(&open(&super::forge::token()).unwrap().pin)
+            .token,
+    );
+    assert_eq!(none.get("out"), None, "none are not written");
 }
 
 #[test]
@@ -132,6 +164,7 @@ fn sec_18_a_claim_is_given_once() {
     for twice in [
         r#"{"zz":1,"zz":2,"#,
         r#"{"fx":true,"fx":true,"#,
+        r#"{"out":1,"out":1,"#,
         r#"{"nbf":1,"nbf":1,"#,
     ] {
         let text = text.replacen('{', twice, 1);
@@ -215,7 +248,7 @@ fn claims_of_another_release_survive_a_renewal() {
     }
     let pin = open(&forged(&header(), &claims)).unwrap().pin;
     assert!(!pin.unknown.is_empty());
-    let sealed = ours().seal(&pin.renewed(crate::Revision(11), at(900), lifetimes()));
+    let sealed = ours().seal(&pin.renewed(Revision(11), at(900), lifetimes()));
     assert!(!sealed.dropped_unknown);
     let renewed = payload(&sealed.token);
     for claim in ["out", "arm", "é", "rl"] {
@@ -249,9 +282,9 @@ fn unknown_claims_are_dropped_and_ours_kept_where_both_do_not_fit() {
     assert!(!kept.dropped_unknown);
     // a move adds claims of ours, and there is no room for both
     let moved = pin.moved(
-        crate::fixtures::id("B", 1),
+        id("B", 1),
         MoveCause::Aborted,
-        crate::Revision(11),
+        Revision(11),
         at(5),
         lifetimes(),
     );

@@ -2,7 +2,9 @@
 
 use super::forge::{ours, pin};
 use crate::fixtures::{at, codec, endpoint, id, lifetimes};
-use crate::{GroupRef, LastMove, MAX_TOKEN, MoveCause, PinCodec, Revision, SessionPin, ToldCause};
+use crate::{
+    GroupRef, LastMove, MAX_TOKEN, MoveCause, Outcomes, PinCodec, Revision, SessionPin, ToldCause,
+};
 
 fn longest_names() -> PinCodec {
     codec(&"s".repeat(32), &[(&"k".repeat(16), 1)])
@@ -17,6 +19,7 @@ fn greatest() -> SessionPin {
         moves: u32::MAX,
         placed: true,
         released: true,
+        outcomes: Outcomes::from_bits(u16::MAX),
         last_move: Some(LastMove {
             from: GroupRef::Known(id(&"g".repeat(128), u32::MAX)),
             at: at(0),
@@ -90,6 +93,39 @@ fn c132_ten_thousand_renewals_add_nothing() {
             );
         }
     }
+}
+
+#[test]
+fn outcomes_are_left_out_of_a_pin_that_would_be_too_long_before_its_endpoint_is() {
+    let codec = longest_names();
+    let revision = Revision(crate::fixtures::START + 1000);
+    let first = SessionPin {
+        revision,
+        assigned: revision,
+        ..pin()
+    };
+    let moved = first.moved(
+        id("B", 1),
+        MoveCause::GroupDown,
+        revision,
+        at(0),
+        lifetimes(),
+    );
+    let moved = moved.at_endpoint(Some(endpoint("10.0.0.1:8080")));
+    let every = Outcomes::ALL
+        .into_iter()
+        .fold(Outcomes::default(), Outcomes::and);
+    let opened = |pin: &SessionPin| {
+        let token = codec.seal(pin).token;
+        codec
+            .open(token.as_bytes(), at(1), lifetimes())
+            .unwrap()
+            .pin
+    };
+    let failed = opened(&moved.clone().turned_out(every));
+    assert_eq!(failed.outcomes, every, "there is room for both");
+    let too_long = opened(&moved.turned_out(every).released());
+    assert!(too_long.outcomes.is_empty() && too_long.endpoint.is_some());
 }
 
 #[test]

@@ -37,12 +37,13 @@ impl Wish {
         );
         let takes = ours && flight.served.is_some_and(|by| flight.home.takes(by));
         let grows = flight.streams && !streams_on(pin);
+        let news = !said.outcomes.without(pin.outcomes).is_empty();
         Self {
             clears: said.end,
             releases,
             sees,
             takes,
-            writes: decision.issue || releases || sees || takes || grows,
+            writes: decision.issue || releases || sees || takes || grows || news,
         }
     }
 
@@ -58,6 +59,9 @@ impl Wish {
         }
         if written.released != (pin.released || self.releases) {
             return Some("the release is not as the application said");
+        }
+        if written.outcomes != pin.outcomes.and(flight.said.outcomes) {
+            return Some("the pin does not say what became of its session");
         }
         if written.last_move.is_some() != (pin.last_move.is_some() && !self.sees) {
             return Some("the last move is not as the application said");

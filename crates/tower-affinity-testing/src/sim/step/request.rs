@@ -1,6 +1,6 @@
 //! Any request of any client, and where it goes on.
 
-use tower_affinity_core::{Cause, Kind, Level, OnGone, OnStep, Policy, Said};
+use tower_affinity_core::{Cause, Kind, Level, OnGone, OnStep, Outcomes, Policy, Said, Timestamp};
 
 use super::MINUTE;
 use crate::sim::flight::Flight;
@@ -145,6 +145,7 @@ impl World<'_> {
                         end: self.dice.chance(10),
                         release: self.dice.chance(60),
                         moved_seen: self.dice.chance(60),
+                        outcomes: outcomes_at(at),
                     },
                     decision,
                 };
@@ -156,5 +157,14 @@ impl World<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What has become of a session by the answer to a request at that time: mostly nothing.
+fn outcomes_at(at: Timestamp) -> Outcomes {
+    match at.as_millis() % 40 {
+        7 => Outcomes::FAILED,
+        8 => Outcomes::COMPLETED,
+        _ => Outcomes::default(),
     }
 }

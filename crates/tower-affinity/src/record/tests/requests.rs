@@ -89,14 +89,51 @@ async fn a_failure_is_an_error() {
     let inner = service_fn(|_: Request<()>| async { Err::<Response<Script>, _>("failed") });
     let layer = GroupMetricsLayer::new().recorder(metrics.recorder.clone());
     assert!(layer.layer(inner).oneshot(pinned("a")).await.is_err());
-    assert_eq!(metrics.take(), ended("error"), "no answer");
+    let mut failed = ended("error");
+    failed.insert(FAILED.to_owned(), 1.0);
+    assert_eq!(metrics.take(), failed, "no answer");
 
     let response = script([Step::Data("x"), Step::Broken]);
     let mut body = answer(&metrics, pinned("a"), response).await.into_body();
     assert!(poll_body(&mut body).is_ready());
     assert!(matches!(poll_body(&mut body), Poll::Ready(Some(Err(_)))));
     drop(body);
-    assert_eq!(metrics.take(), ended("error"), "a broken body");
+    assert_eq!(
+        metrics.take(),
+        ended("error"),
+        "a broken body: of the same session"
+    );
+
+    let metrics = Metrics::new();
+    let response = script([Step::Data("x"), Step::Broken]);
+    let mut body = answer(&metrics, pinned("a"), response).await.into_body();
+    assert!(poll_body(&mut body).is_ready());
+    assert!(!metrics.take().contains_key(FAILED), "nothing is wrong yet");
+    assert!(matches!(poll_body(&mut body), Poll::Ready(Some(Err(_)))));
+    drop(body);
+    assert_eq!(metrics.take().get(FAILED), Some(&1.0), "a broken body");
+}
+
+const FAILED: &str = "affinity_sessions_failed_total{group=a,cohort=current}";
+
+#[tokio::test]
+async fn a_status_in_the_trailers_is_the_sessions_failure() {
+    for (status, failed) in [
+        ("0", None),
+        ("5", None),
+        ("13", Some(1.0)),
+        ("14", Some(1.0)),
+    ] {
+        let metrics = Metrics::new();
+        let response = script([Step::Data("x"), Step::Trailers(status), Step::End]);
+        let mut body = answer(&metrics, pinned("a"), response).await.into_body();
+        for _ in 0..3 {
+            assert!(poll_body(&mut body).is_ready());
+        }
+        drop(body);
+        let seen = metrics.take();
+        assert_eq!(seen.get(FAILED).copied(), failed, "grpc-status {status}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use http::header::{CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderValue, Request, Response};
 use tower::{Layer, Service};
 use tower_affinity::core::{
-    EndpointId, EndpointRef, GroupName, Level, OnGone, OnStep, Policy, Readiness, Ready, Timestamp,
+    EndpointId, EndpointRef, GroupName, Level, OnGone, OnStep, Outcomes, Policy, Readiness, Ready,
+    Timestamp,
 };
 use tower_affinity::tag::GroupTag;
 use tower_affinity::wire::Scope;
@@ -164,6 +165,15 @@ fn said(answer: Option<&Answered>) -> HeaderMap {
     ] {
         if is_said {
             headers.append("affinity-session", HeaderValue::from_static(word));
+        }
+    }
+    let outcomes = answer.said.outcomes;
+    for (word, flag) in [
+        ("failure", Outcomes::FAILED),
+        ("success", Outcomes::COMPLETED),
+    ] {
+        if outcomes.contains(flag) {
+            headers.append("affinity-outcome", HeaderValue::from_static(word));
         }
     }
     if answer.streams {
