@@ -19,6 +19,7 @@ pub mod pod;
 pub mod proxy;
 
 // What is in front of it.
+pub mod bare;
 pub mod client;
 pub mod http2;
 pub mod jar;

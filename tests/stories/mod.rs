@@ -46,6 +46,7 @@ mod upgrades;
 // What is counted and logged.
 mod access;
 mod counts;
+mod sums;
 
 // The binary.
 mod binary;
