@@ -8,6 +8,7 @@ use affinity_tests::raw::Raw;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
 use super::verbs::stage::{NEW, OLD, Stage};
@@ -296,4 +297,41 @@ async fn a_decision_is_explained_and_nothing_is_done() {
             told.text()
         );
     }
+}
+
+#[tokio::test]
+async fn who_takes_nothing_of_a_stream_is_cut_and_holds_no_place() {
+    let stage = Stage::new(1, 1).await;
+    let at = stage.admin().address();
+    // small, so that it is full soon
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(at).await.unwrap();
+    let head = format!("GET /v1/events HTTP/1.1\r\nHost: {at}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let open = async || {
+        stage
+            .admin()
+            .samples()
+            .await
+            .sum("affinity_event_streams_open", &[])
+    };
+    affinity_tests::until("it is open", async || (open().await == 1.0).then_some(())).await;
+    let events = stage.replica.gateway.control().events().clone();
+    let long = "x".repeat(1000);
+    // the listener waits ten seconds for a client that takes nothing
+    affinity_tests::until_within(Duration::from_secs(60), "it is cut", async || {
+        for _ in 0..256 {
+            events.info(affinity_gateway::events::Kind::Config, None, &long);
+        }
+        (open().await == 0.0).then_some(())
+    })
+    .await;
+    let kept = events.after(None).len();
+    assert_eq!(
+        kept,
+        affinity_gateway::events::KEPT,
+        "no more is held for anybody"
+    );
+    drop(stream);
 }

@@ -18,6 +18,7 @@ export function board(overview, act) {
   document.title = `${overview.service} – commit affinity`;
   put(byId("replica"), overview.replica);
   put(byId("revision"), `${overview.revision}${overview.locked ? " (locked)" : ""}`);
+  put(byId("lock"), overview.locked ? "Unlock…" : "Lock…");
   const ready = byId("ready");
   put(ready, overview.unready.length === 0 ? "taken" : "not taken");
   ready.classList.toggle("danger", overview.unready.length > 0);
@@ -53,7 +54,8 @@ function troubles({ unready, problems, shared, groups }) {
   }
   if (shared?.pending > 0) lines.push(`${shared.pending} aborts are known to this gateway only`);
   if (shared?.conflicts > 0) lines.push(`${shared.conflicts} aborts here contradict the shared state: confirm or drop them`);
-  for (const { name, source } of groups) {
+  for (const { name, source, lost_login: lost } of groups) {
+    if (lost) lines.push(`${name}: sessions that were moved here fail to authenticate`);
     if (source?.stale_seconds > 5) lines.push(`${name}: its endpoints were last heard of ${source.stale_seconds} s ago`);
   }
   const list = byId("troubles");

@@ -6,12 +6,13 @@ import { byId, put } from "./dom.js";
 import { logged } from "./log.js";
 import { follow } from "./stream.js";
 import { wireToken } from "./token.js";
-import { verb, weights } from "./verbs.js";
+import { lock, verb, weights } from "./verbs.js";
 import { followVerdicts } from "./verdict.js";
 
 wireToken();
 wireChange();
 byId("weights").addEventListener("click", () => latest && weights(latest));
+byId("lock").addEventListener("click", () => latest && lock(latest));
 
 const act = (name, group) => latest && verb(name, group, latest);
 const handlers = { overview: (data) => board(data, act), happened: logged };

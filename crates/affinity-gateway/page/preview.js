@@ -5,10 +5,12 @@ import { at, count, percent } from "./format.js";
 
 /** The preview as elements. */
 export function previewed(preview) {
-  const { groups, redrawn, changed, at: now } = preview;
+  const { verb, groups, redrawn, changed, at: now } = preview;
   if (!changed && groups.every((group) => group.leaving === null)) {
     return [el("p", {}, "Nothing would change.")];
   }
+  if (verb === "lock") return [el("p", {}, "Every change but an abort is refused until it is unlocked.")];
+  if (verb === "unlock") return [el("p", {}, "Changes are possible again.")];
   const differ = groups.filter((group) => JSON.stringify(group.before) !== JSON.stringify(group.after));
   const head = ["group", "now", "then"].map((text) => el("th", { scope: "col" }, text));
   const rows = differ.map((group) =>

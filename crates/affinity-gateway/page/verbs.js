@@ -28,6 +28,13 @@ function abort(group, overview) {
   return ask({ title: `Abort ${group}`, confirm: `Abort ${group}`, danger: true, fields, call });
 }
 
+/** Opens the dialog of a lock, or of its end. */
+export function lock({ locked }) {
+  const [name, word] = locked ? ["unlock", "Unlock"] : ["lock", "Lock"];
+  const call = () => ({ method: "POST", path: `/v1/rollout/${name}`, body: {} });
+  return ask({ title: `${word} the rollout`, confirm: `${word} the rollout`, call });
+}
+
 /** Opens the dialog of the weights. */
 export function weights(overview) {
   const groups = overview.groups.filter(({ state }) => ["staged", "active", "draining"].includes(state));

@@ -42,6 +42,16 @@ await inBrowser({}, async (page) => {
   assert.match(await page.locator("#done").textContent(), /Done: Set the weights, revision \d+\./);
   await until("the event of it", async () => (await log.locator("li").first().textContent()).includes("weights by admin at"));
 
+  // locked, and unlocked again
+  const locking = page.locator("#lock");
+  for (const [word, told] of [["Lock", "until it is unlocked"], ["Unlock", "possible again"]]) {
+    assert.equal(await locking.textContent(), `${word}…`);
+    await locking.click();
+    await dialog.getByText(told).waitFor();
+    await confirm.click();
+    await until(`${word}ed`, async () => (await locking.textContent()) !== `${word}…`);
+  }
+
   // a refusal is shown in the gateway's words
   await page.locator("#weights").click();
   await weight(OLD).fill("0");

@@ -53,6 +53,8 @@ struct Listener {
     /// What is to be sent next; at most what the ring holds.
     next: VecDeque<Arc<Event>>,
     snapshots: Option<(Sampler, Interval)>,
+    /// Whether a snapshot is to be sent next: before events, so that many of them cannot hold it up.
+    due: bool,
     ending: CancellationToken,
     _place: Place,
 }
@@ -111,6 +113,7 @@ pub(super) async fn events(
         events,
         seen,
         snapshots: snapshots.then(|| (options.overview.clone(), ticks)),
+        due: false,
         ending: options.ending,
         _place: place,
     };
@@ -132,6 +135,13 @@ impl Listener {
             if self.ending.is_cancelled() {
                 return None;
             }
+            if std::mem::take(&mut self.due)
+                && let Some((sampler, _)) = &self.snapshots
+                // one that could not be made comes with the next tick
+                && let Ok(text) = sampler.overview().await
+            {
+                return Some(sse::Event::default().event("overview").data(text));
+            }
             if let Some(event) = self.next.pop_front() {
                 self.seen = Some(event.id);
                 return Some(sent(&event));
@@ -142,23 +152,17 @@ impl Listener {
                     told.ok()?;
                     self.next = self.events.after(self.seen).into();
                 }
-                snapshot = snapshot(&mut self.snapshots) => {
-                    // one that could not be made comes with the next tick
-                    if let Some(text) = snapshot {
-                        return Some(sse::Event::default().event("overview").data(text));
-                    }
-                }
+                () = due(&mut self.snapshots) => self.due = true,
             }
         }
     }
 }
 
-/// The next snapshot when it is due; never if none is wanted.
-async fn snapshot(snapshots: &mut Option<(Sampler, Interval)>) -> Option<Arc<str>> {
+/// Ready when a snapshot is due; never if none is wanted.
+async fn due(snapshots: &mut Option<(Sampler, Interval)>) {
     match snapshots {
-        Some((sampler, ticks)) => {
+        Some((_, ticks)) => {
             ticks.tick().await;
-            sampler.overview().await.ok()
         }
         None => std::future::pending().await,
     }

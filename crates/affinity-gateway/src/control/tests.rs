@@ -26,6 +26,7 @@ mod fleet;
 mod previews;
 mod restarts;
 mod sharing;
+mod told;
 mod verbs;
 
 const START: u64 = 1_800_000_000;

@@ -6,6 +6,7 @@ use super::exposition::samples;
 
 const REQUESTS: &str = "affinity_requests_total";
 const DURATIONS: &str = "affinity_request_duration_seconds_bucket";
+const LOGIN: &str = "affinity_auth_burst";
 
 /// What was counted of each group.
 pub(super) type Counts = BTreeMap<String, GroupCounts>;
@@ -20,14 +21,15 @@ pub(super) struct GroupCounts {
     /// Requests that took at most so long, by the bound in the order of the page; the last one has
     /// none.
     pub(super) durations: Vec<(f64, f64)>,
+    /// Whether sessions that were moved to it fail to authenticate now.
+    pub(super) lost_login: bool,
 }
 
 /// Sums a page of metrics up.
 pub(super) fn counts(page: &str) -> Counts {
     let mut counts = Counts::new();
     for sample in samples(page) {
-        let (requests, durations) = (sample.name == REQUESTS, sample.name == DURATIONS);
-        if !(requests || durations) {
+        if !matches!(sample.name, REQUESTS | DURATIONS | LOGIN) {
             continue;
         }
         let Some(group) = sample.label("group") else {
@@ -39,7 +41,9 @@ pub(super) fn counts(page: &str) -> Counts {
         let Some(counts) = counts.get_mut(group) else {
             continue;
         };
-        if requests {
+        if sample.name == LOGIN {
+            counts.lost_login = sample.value > 0.0;
+        } else if sample.name == REQUESTS {
             let label = |name| sample.label(name).unwrap_or_default();
             counts.request(
                 label("decision"),
@@ -112,6 +116,7 @@ impl GroupCounts {
             decisions,
             cohorts: cohorts.collect(),
             durations: durations.collect(),
+            lost_login: self.lost_login,
         }
     }
 
@@ -163,6 +168,8 @@ affinity_request_duration_seconds_bucket{group="aaa",cohort="established",le="0.
 affinity_request_duration_seconds_bucket{group="aaa",cohort="established",le="0.2"} 10
 affinity_request_duration_seconds_bucket{group="aaa",cohort="established",le="+Inf"} 10
 affinity_sessions_live{group="aaa"} 7
+affinity_auth_burst{group="aaa"} 0
+affinity_auth_burst{group="bbb"} 1
 "#;
 
     #[test]
@@ -174,6 +181,10 @@ affinity_sessions_live{group="aaa"} 7
         assert_eq!(aaa.cohorts["established"], (30.0, 0.0));
         assert_eq!(counts["bbb"].decisions, [0.0, 0.0, 2.0, 0.0]);
         assert_eq!(counts["bbb"].cohorts["moved"], (2.0, 2.0));
+        assert_eq!(
+            [aaa, &counts["bbb"]].map(|group| group.lost_login),
+            [false, true]
+        );
     }
 
     #[test]

@@ -64,6 +64,9 @@ struct GroupOverview {
     share: f64,
     /// At all replicas, to 5 %.
     live_sessions: u64,
+    /// Whether sessions that were moved to it fail to authenticate far more than others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lost_login: bool,
     /// Absent where nobody looked before.
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<Rates>,
@@ -118,6 +121,7 @@ impl Overview {
             let since = |window: &Window| counts.since(window.counts.get(name));
             GroupOverview {
                 share: share(&rollout, group),
+                lost_login: counts.lost_login,
                 live_sessions: live(control, &sources.recorder, group.id()),
                 per_second: rates.map(|window| Rates::of(&since(window), window.seconds)),
                 window: recent.map(|window| Recent::of(&since(window))),

@@ -154,7 +154,7 @@ weight = 0
 endpoints = ["127.0.0.1:7003"]
 "#;
 
-fn abort(group: &str, to: Option<&str>) -> Verb {
+pub(super) fn abort(group: &str, to: Option<&str>) -> Verb {
     Verb::Abort {
         group: name(group),
         to: to.map(name),
@@ -164,7 +164,7 @@ fn abort(group: &str, to: Option<&str>) -> Verb {
     }
 }
 
-fn weights(group: &str, weight: u64) -> Verb {
+pub(super) fn weights(group: &str, weight: u64) -> Verb {
     Verb::Weights(BTreeMap::from([(
         name(group),
         Weight::new(weight).unwrap(),
