@@ -66,6 +66,8 @@ pub(super) struct World<'p> {
     /// What level `endpoint` is drawn by, in the runs that have it: a stream of its own, so that all
     /// others stay as they were before there was that level.
     pub(super) levels: Option<Dice>,
+    /// Whether something becomes of sessions: in some runs, so that all others stay as they were.
+    pub(super) turns_out: bool,
     pub(super) ledger: Vec<Entry>,
     pub(super) flights: BTreeMap<u64, Flight>,
     pub(super) codecs: Vec<Rc<PinCodec>>,
@@ -153,6 +155,7 @@ impl<'p> World<'p> {
             replicas,
             clients,
             endpoints,
+            turns_out: seed % 5 == 4,
             levels: (seed % 5 == 3).then_some(Dice(seed ^ 0x656e_6470_6f69_6e74)),
             ledger: Vec::new(),
             flights: BTreeMap::new(),

@@ -145,7 +145,7 @@ impl World<'_> {
                         end: self.dice.chance(10),
                         release: self.dice.chance(60),
                         moved_seen: self.dice.chance(60),
-                        outcomes: outcomes_at(at),
+                        outcomes: self.outcomes_at(at),
                     },
                     decision,
                 };
@@ -158,13 +158,13 @@ impl World<'_> {
         }
         Ok(())
     }
-}
 
-/// What has become of a session by the answer to a request at that time: mostly nothing.
-fn outcomes_at(at: Timestamp) -> Outcomes {
-    match at.as_millis() % 40 {
-        7 => Outcomes::FAILED,
-        8 => Outcomes::COMPLETED,
-        _ => Outcomes::default(),
+    /// What has become of a session by the answer to a request at that time: mostly nothing.
+    fn outcomes_at(&self, at: Timestamp) -> Outcomes {
+        match at.as_millis() % 40 {
+            7 if self.turns_out => Outcomes::FAILED,
+            8 if self.turns_out => Outcomes::COMPLETED,
+            _ => Outcomes::default(),
+        }
     }
 }
