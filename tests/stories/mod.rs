@@ -45,6 +45,7 @@ mod upgrades;
 
 // What is counted and logged.
 mod access;
+mod analysis;
 mod counts;
 mod sums;
 

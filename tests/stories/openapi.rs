@@ -106,6 +106,7 @@ async fn the_document_of_the_admin_api_says_what_it_answers() {
         ("/v1/rollout", "/v1/rollout"),
         ("/v1/overview", "/v1/overview"),
         ("/v1/groups/{group}", &format!("/v1/groups/{OLD}")),
+        ("/v1/analysis", "/v1/analysis"),
         ("/v1/facts", "/v1/facts"),
         ("/v1/replicas", "/v1/replicas"),
         ("/v1/explain", "/v1/explain?path=/"),

@@ -14,6 +14,7 @@ use tower_affinity::core::{Clock, Engine};
 use crate::admin::{
     self, AdminOptions, AdminToken, Entrance, Sampler, Sources, Streams, serve_side,
 };
+use crate::analysis;
 use crate::auth;
 use crate::causes::with_causes;
 use crate::config::{Settings, watch_all};
@@ -207,6 +208,11 @@ impl Gateway {
                 rest.clone(),
             )),
         ]);
+        tasks.push(tokio::spawn(analysis::watch(
+            running.control().clone(),
+            running.metrics().recorder().clone(),
+            rest.clone(),
+        )));
         tasks.push(tokio::spawn(auth::watch(
             running.control().clone(),
             running.metrics().recorder().clone(),

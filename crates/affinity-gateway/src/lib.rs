@@ -31,6 +31,8 @@ pub mod events;
 
 pub mod admin;
 
+mod analysis;
+
 mod auth;
 
 mod causes;

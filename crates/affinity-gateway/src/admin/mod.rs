@@ -3,6 +3,7 @@
 //! It has a listener of its own. `guard` lets in who may, `views` shows, `verbs` changes; errors
 //! are problem details (RFC 9457) like everywhere else.
 
+mod analysis;
 mod endpoint;
 mod endpoints;
 mod entrance;
@@ -93,6 +94,7 @@ pub fn router(options: AdminOptions) -> Router {
         .routes(routes!(views::drained))
         .routes(routes!(verbs::group))
         .routes(routes!(endpoint::mark))
+        .routes(routes!(analysis::analysis))
         .routes(routes!(facts::all))
         .routes(routes!(facts::forget))
         .routes(routes!(replicas::all))

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tower_affinity::balance::{Balancing, EjectionPolicy};
+use tower_affinity::core::analysis::Measure;
 use tower_affinity::wire::AssignBy;
 
 use super::access_log::FORMATS;
@@ -123,6 +124,11 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
     store.iter().try_for_each(|store| store_section(f, store))?;
     let (slow, login) = (in_words(analysis.slow), list(&analysis.login));
     writeln!(f, "\n[analysis]\nslow = \"{slow}\"\nlogin = {login}")?;
+    let (terms, abort) = (&analysis.terms, analysis.abort_on_worse);
+    let (effect, alpha) = (terms.min_effect(), terms.alpha());
+    let measures = list(terms.measures().iter().map(Measure::name));
+    writeln!(f, "min_effect = {effect}\nalpha = {alpha}")?;
+    writeln!(f, "measures = {measures}\nabort_on_worse = {abort}")?;
     if let Some(AccessLogSettings { path: file, format }) = access_log {
         let format = word(&FORMATS, format);
         write!(

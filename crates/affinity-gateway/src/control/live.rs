@@ -14,7 +14,7 @@ use super::discovered::sources_of;
 use super::error::ControlError;
 use super::store::Kept;
 use super::verb::{Request, Verb};
-use crate::config::{Discovery, RollbackPolicy, ScopeSetting, Settings};
+use crate::config::{Analysis, Discovery, RollbackPolicy, ScopeSetting, Settings};
 
 /// What changes along with the rollout, or with the settings.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(super) struct Live {
     pub(super) streams: Duration,
     pub(super) limits: Limits,
     pub(super) scopes: Vec<ScopeSetting>,
+    /// How canaries are judged.
+    pub(super) analysis: Analysis,
     /// The endpoints that the settings name.
     pub(super) configured: Endpoints,
     /// Where the endpoints of the other groups are found.
@@ -77,6 +79,7 @@ impl Live {
             streams: settings.rollback.streams,
             limits: limits.collect(),
             scopes: settings.scopes.clone(),
+            analysis: settings.analysis.clone(),
             configured: configured.collect(),
             sources,
             discovered,

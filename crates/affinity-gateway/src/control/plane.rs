@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tower_affinity::balance::Groups;
+use tower_affinity::core::analysis::Terms;
 use tower_affinity::core::{
     Clock, GroupName, Level, Lifetimes, PinCodec, Policy, Rollout, Timestamp, obeyed,
 };
@@ -208,6 +209,18 @@ impl Control {
             ..*scope.scope().policy()
         };
         Some((scope.path.clone(), policy))
+    }
+
+    /// On what terms canaries are judged by the settings last applied.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        self.live().analysis.terms
+    }
+
+    /// Whether a canary that is worse is aborted by the settings last applied.
+    #[must_use]
+    pub fn aborts_on_worse(&self) -> bool {
+        self.live().analysis.abort_on_worse
     }
 
     /// Whether a scope of the settings last applied binds sessions like that.

@@ -7,7 +7,6 @@
 
 use std::time::Duration;
 
-use tower_affinity::core::analysis::Terms;
 use tower_affinity::core::{AbortPolicy, GroupId, Rollout, State, Timestamp};
 
 use super::arrivals::Arrivals;
@@ -140,8 +139,6 @@ pub(super) struct Play<'p> {
     sessions: u64,
     last_expiry: Vec<Option<Timestamp>>,
     pub(super) arrivals: Arrivals,
-    /// What a verdict is about.
-    pub(super) terms: Terms,
 }
 
 impl<'p> Play<'p> {
@@ -157,7 +154,6 @@ impl<'p> Play<'p> {
             sessions: 0,
             last_expiry: vec![None; groups],
             arrivals: Arrivals::new(plan.traffic.arrivals_per_second, Dice::new(seed)),
-            terms: Terms::default(),
         }
     }
 
@@ -202,7 +198,7 @@ impl<'p> Play<'p> {
         let failures = self.plan.failures.as_ref()?;
         let held = self.now.plus(step.hold);
         match step.gate {
-            Some(Gate::NoWorse) => Some(self.gate(rollout, failures, &self.terms, held)),
+            Some(Gate::NoWorse) => Some(self.gate(rollout, failures, &self.rules.terms, held)),
             Some(Gate::Analysis) | None => None,
         }
     }

@@ -295,7 +295,7 @@ fn gate(play: &Play<'_>, tally: &Tally, rollout: &Rollout, gated: &Gated) -> Gat
         let tally = gated.tallies.get(play.rules.place(group.id())?)?;
         Some(naive(group, tally.failed))
     });
-    let canaries = play.comparisons(rollout, &gated.tallies, &play.terms);
+    let canaries = play.comparisons(rollout, &gated.tallies, &play.rules.terms);
     let canaries = canaries.into_iter().map(|(group, tally, compared)| {
         let failures = compared.failures;
         CanaryReport {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tower_affinity::core::analysis::Terms;
 use tower_affinity::core::{
     AbortPolicy, Change, DrawSalt, GroupId, Policy, Revision, Rollout, RolloutError, Timestamp,
 };
@@ -23,6 +24,8 @@ pub(super) struct Rules {
     /// Whether the draw is by something that the request names, and not by the session's id.
     pub(super) keyed: bool,
     pub(super) skew: Duration,
+    /// On what terms a gate judges.
+    pub(super) terms: Terms,
     rollback: Rollback,
 }
 
@@ -63,6 +66,7 @@ impl Rules {
                 !matches!(scope.assign, AssignBy::Session | AssignBy::LeastLoaded)
             }),
             skew: settings.pin.clock_skew,
+            terms: settings.analysis.terms,
             rollback: settings.rollback.clone(),
         })
     }

@@ -26,6 +26,7 @@ impl Verb {
         Ok(Some(match self {
             Self::Show
             | Self::Wait(_)
+            | Self::Analyze(_)
             | Self::DrainEndpoint(_)
             | Self::UndrainEndpoint(_)
             | Self::Facts(_)

@@ -2,10 +2,12 @@
 //!
 //! `verb` holds the arguments, `change` what they ask of the admin side, `view` what it answers,
 //! `show`, `told` and `preview` how people read that, and `wait` asks until a group is drained.
+//! `analyze` says what is known of canaries, and waits for a verdict.
 //! Of several replicas, `held` says whether all have a change, `each` what each of them answered,
 //! `facts` which aborts only one has, `replicas` who they are, and `endpoint` drains one endpoint at
 //! each that is named.
 
+mod analyze;
 mod change;
 mod each;
 mod endpoint;
@@ -52,6 +54,7 @@ impl Rollout {
         let text = match (&self.verb, self.verb.change()?) {
             (_, Some(change)) => return self.change(&change),
             (Verb::Wait(wait), None) => wait.run(&self.admin, self.json)?,
+            (Verb::Analyze(analyze), None) => analyze.run(&self.admin, self.json)?,
             (Verb::DrainEndpoint(drain), None) => return drain.run(&self.admin, self.json),
             (Verb::UndrainEndpoint(undrain), None) => return undrain.run(&self.admin, self.json),
             (Verb::Facts(facts), None) => self.look(&facts.call(), |view| facts.told(view))?,

@@ -7,6 +7,8 @@ use serde::Serialize;
 use thiserror::Error;
 use tower_affinity::core::{GroupName, Weight};
 
+use super::analyze::Analyze;
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Print all groups with their states, weights and endpoints
@@ -31,6 +33,8 @@ pub(super) enum Verb {
     UndrainEndpoint(UndrainEndpoint),
     /// Wait until no session of a group is left; exit code 3 if that takes too long
     Wait(Wait),
+    /// Print what is known of the canaries, or wait for a verdict on them
+    Analyze(Analyze),
     /// Refuse every change but an abort, edits of the configuration file too
     Lock(Seen),
     /// Accept changes again
@@ -230,7 +234,7 @@ impl FromStr for Share {
 #[error("accepted: a duration such as 10m or 90s")]
 pub(super) struct InvalidSpan(#[source] humantime::DurationError);
 
-fn span(text: &str) -> Result<Duration, InvalidSpan> {
+pub(super) fn span(text: &str) -> Result<Duration, InvalidSpan> {
     humantime::parse_duration(text).map_err(InvalidSpan)
 }
 

@@ -35,7 +35,8 @@ fn effective_settings_write_every_default() {
         "response_timeout",
         "on_gone",
         "within",
-        "[analysis]\nslow = \"1s\"\nlogin = []",
+        "[analysis]\nslow = \"1s\"\nlogin = []\nmin_effect = 0.01\nalpha = 0.05",
+        "measures = [\"failures\"]\nabort_on_worse = false",
         "file = \"/etc/affinity/gateway-state.json\"",
     ] {
         assert!(text.contains(key), "{key} is not in\n{text}");

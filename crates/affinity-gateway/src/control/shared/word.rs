@@ -70,9 +70,11 @@ impl Member {
         let live = self.control.live();
         let mut record = self.control.record_of(&live);
         record.admin = Some(admin.to_owned());
+        let counted = recorder.tallies();
         for group in &mut record.groups {
             let sketch = recorder.live_sketch(group.id.name(), record.at);
             group.live = (sketch != LiveSketch::default()).then_some(sketch);
+            group.counted = counted.as_ref().map(|all| all.of(group.id.name()));
         }
         (live.kept.replica.clone(), record)
     }
