@@ -54,8 +54,8 @@ impl Scale {
                 longer: 1,
             },
             Ok("full") => Self {
-                sessions: 100,
-                rate: 75,
+                sessions: 50,
+                rate: 40,
                 patience: millis(20),
                 added: [millis(25), millis(1)],
                 herd: 1.5,
@@ -132,6 +132,18 @@ impl Stage {
         (most, down)
     }
 
+    /// Watches while the store is well: when that began, and the most requests to it a second. A
+    /// machine that does other things may need some attempts for that.
+    async fn steady(&self, span: Duration) -> (Instant, u64) {
+        for _ in 0..5 {
+            let began = Instant::now();
+            if let (most, None) = self.watch(span).await {
+                return (began, most);
+            }
+        }
+        panic!("a store without faults is left alone again and again");
+    }
+
     /// Every request was executed by the group that the gateway named.
     fn nobody_was_misplaced(&self) {
         for execution in self.fleet.ledger().entries() {
@@ -183,11 +195,9 @@ async fn run(name: &str, mood: impl FnOnce(Scale) -> Mood) {
     cookies.round(1, &ask[0]).await;
     let ids = Load::begin_showing(Shows::Id(USER), to, count).await;
     let asking = [&cookies, &ids].map(|load| load.open(scale.rate, &ask));
-    sleep(Duration::from_millis(500)).await;
+    sleep(scale.phase(1)).await;
 
-    let began = Instant::now();
-    let (steady, down) = stage.watch(scale.phase(2)).await;
-    assert_eq!(down, None, "the store was well");
+    let (began, steady) = stage.steady(scale.phase(2)).await;
     let errors = stage.sum("affinity_store_errors_total").await;
     let fault = Instant::now();
     stage.between.is(mood);
