@@ -47,6 +47,7 @@ mod upgrades;
 mod access;
 mod analysis;
 mod counts;
+mod monitoring;
 mod sums;
 
 // The binary.
