@@ -224,6 +224,18 @@ async fn the_page_needs_no_token_and_lets_nothing_foreign_in() {
         StatusCode::FORBIDDEN,
         "a name that points here"
     );
+    for (path, site, status) in [
+        ("/v1/events", "cross-site", StatusCode::FORBIDDEN),
+        ("/v1/events", "same-site", StatusCode::FORBIDDEN),
+        ("/v1/rollout", "same-origin", StatusCode::OK),
+        ("/v1/rollout", "none", StatusCode::OK),
+        // a link to the page may stand anywhere
+        ("/", "cross-site", StatusCode::OK),
+    ] {
+        let request = Request::get(path).header("sec-fetch-site", site);
+        let told = stage.admin().request(request, Bytes::new()).await;
+        assert_eq!(told.status, status, "{path} {site}");
+    }
 }
 
 #[tokio::test]

@@ -33,8 +33,8 @@ function verdict(canary, { stable, since, min_effect: effect, measures, abort_on
   const word = WORDS[canary.verdict] ?? canary.verdict;
   const counted = `${count(canary.counts.sessions)} and ${count(stable.counts.sessions)} sessions since ${since ? clock(since) : "the step"}`;
   const needed = canary.needed > 0 ? `; about ${count(canary.needed)} more in the smaller group are needed` : "";
-  const head = ["sessions", canary.group, stable.group, "difference", "with its interval", ""]
-    .map((text) => el("th", { scope: "col" }, text));
+  const head = ["sessions", canary.group, stable.group, "difference"].map((text) => el("th", { scope: "col" }, text));
+  head.push(el("th", { scope: "colgroup", colspan: 2 }, "with its interval"), el("th", { scope: "col" }, "verdict"));
   const rows = Object.keys(MEASURES).map((measure) => row(measure, canary[measure], measures.includes(measure), effect));
   const title = el("h3", {}, `${canary.group} beside ${stable.group}: `);
   title.append(el("span", { class: canary.verdict === "worse" ? "danger" : null }, word));
@@ -50,7 +50,8 @@ function row(measure, { canary, stable, difference, lower, upper, verdict: says 
   const rate = (part) => (part == null ? "–" : percent(part, 1));
   return el("tr", {}, el("th", { scope: "row" }, `${MEASURES[measure]}${counts ? "" : " (not judged)"}`),
     el("td", {}, rate(canary)), el("td", {}, rate(stable)), el("td", {}, points(difference)),
-    el("td", {}, interval(lower, upper, effect), ` ${points(lower)} to ${points(upper)}`), el("td", {}, WORDS[says] ?? says));
+    el("td", {}, interval(lower, upper, effect)), el("td", {}, `${points(lower)} to ${points(upper)}`),
+    el("td", {}, WORDS[says] ?? says));
 }
 
 /** A difference of rates in percentage points. */

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
 use super::problem::Problem;
 use super::token::AdminToken;
@@ -27,6 +27,7 @@ impl Guard {
 
     fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
         check_host(headers)?;
+        check_site(headers)?;
         let reads = matches!(*method, Method::GET | Method::HEAD);
         if !(reads && self.loopback) {
             self.check_token(headers)?;
@@ -117,6 +118,23 @@ fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
         Some(_) => Err(forbidden("Origin must be that of the admin side itself")),
     }
 }
+
+/// Browsers name no origin with a plain read that a foreign page starts, such as that of an image,
+/// but they say that it is from elsewhere: it can read nothing, and must not take places either.
+fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
+    let sites = headers.get_all(SEC_FETCH_SITE);
+    let mut sites = sites.iter().map(HeaderValue::as_bytes);
+    match sites.all(|site| matches!(site, b"same-origin" | b"none")) {
+        true => Ok(()),
+        false => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "forbidden-site",
+            "the request is from another page",
+        )),
+    }
+}
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 fn is_address_or_localhost(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
