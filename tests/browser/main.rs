@@ -25,6 +25,7 @@ use self::traffic::Traffic;
 
 const OLD: &str = "9f1c2ab";
 const NEW: &str = "c3d4e5f";
+const TWO: [(&str, u16); 2] = [(OLD, 90), (NEW, 10)];
 
 /// What would run if the page took texts for markup.
 const MARKUP: &str = "<img src=x onerror=\"window.owned=1\"><script>window.owned=1</script>";
@@ -39,16 +40,17 @@ struct Stage {
 
 impl Stage {
     async fn new() -> Self {
-        let stage = Self::with(|_, _| ()).await;
+        let stage = Self::with(&TWO, |_, _| ()).await;
         let events = stage.replica.gateway.control().events().clone();
         events.warn(Kind::Config, None, &format!("rejected: {MARKUP}"));
         stage
     }
 
-    async fn with(edit: impl FnOnce(&mut Config, &Scratch)) -> Self {
-        let fleet = Fleet::start(&[OLD, NEW], 2).await;
+    async fn with(groups: &[(&str, u16)], edit: impl FnOnce(&mut Config, &Scratch)) -> Self {
+        let names: Vec<_> = groups.iter().map(|(name, _)| *name).collect();
+        let fleet = Fleet::start(&names, 2).await;
         let dir = Scratch::new();
-        let mut config = Config::new(&fleet, &[(OLD, 90), (NEW, 10)]);
+        let mut config = Config::new(&fleet, groups);
         edit(&mut config, &dir);
         let replica = Replica::start(&dir, &config).await;
         Self {
@@ -104,7 +106,7 @@ async fn off_loopback_reading_needs_the_token_too() {
     let Some(browser) = Browser::find() else {
         return;
     };
-    let stage = Stage::with(|config, dir| {
+    let stage = Stage::with(&TWO, |config, dir| {
         config.admin = SocketAddr::from(([0, 0, 0, 0], 0));
         config.listen = "admin_token_file = \"admin.token\"".to_owned();
         dir.write(
@@ -122,7 +124,8 @@ async fn off_loopback_reading_needs_the_token_too() {
 #[ignore = "writes into docs/ and takes three minutes"]
 async fn screenshots() {
     let browser = Browser::find().expect("a browser");
-    let stage = Stage::with(|_, _| ()).await;
+    let three = [(OLD, 60), (NEW, 30), ("b7e2d10", 10)];
+    let stage = Stage::with(&three, |_, _| ()).await;
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
     browser
         .run("screenshots.mjs", &stage.replica.admin, &[("DOCS", docs)])

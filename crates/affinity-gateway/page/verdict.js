@@ -31,7 +31,8 @@ export function followVerdicts() {
 
 function verdict(canary, { stable, since, min_effect: effect, measures, abort_on_worse: aborts }) {
   const word = WORDS[canary.verdict] ?? canary.verdict;
-  const counted = `${count(canary.counts.sessions)} and ${count(stable.counts.sessions)} sessions since ${since ? clock(since) : "the step"}`;
+  const [ours, theirs] = [canary, stable].map(({ group, counts }) => `${count(counts.sessions)} sessions of ${group}`);
+  const counted = `${ours} and ${theirs} since ${since ? clock(since) : "the step"}`;
   const needed = canary.needed > 0 ? `; about ${count(canary.needed)} more in the smaller group are needed` : "";
   const head = ["sessions", canary.group, stable.group, "difference"].map((text) => el("th", { scope: "col" }, text));
   head.push(el("th", { scope: "colgroup", colspan: 2 }, "with its interval"), el("th", { scope: "col" }, "verdict"));
@@ -63,8 +64,8 @@ function points(difference) {
 
 /** The interval as a bar around zero; the text beside it says the same. */
 function interval(lower, upper, effect) {
-  const most = Math.max(4 * effect, 0.02);
-  const at = (part) => 40 + 40 * Math.max(-1, Math.min(1, part / most));
+  const most = Math.max(Math.abs(lower), Math.abs(upper), 4 * effect);
+  const at = (part) => 40 + (40 * part) / most;
   return svg("svg", { width: 80, height: 12, "aria-hidden": "true", class: "interval" },
     svg("line", { x1: 40, x2: 40, y1: 0, y2: 12, class: "zero" }),
     svg("line", { x1: at(lower), x2: at(upper), y1: 6, y2: 6, class: "span" }));

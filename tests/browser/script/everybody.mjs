@@ -32,7 +32,7 @@ async function verdict(page) {
   const shown = page.locator(`[data-verdict="${NEW}"]`);
   await shown.waitFor();
   const text = await shown.textContent();
-  for (const part of [`${NEW} beside ${OLD}: worse`, "1,204 and 10,981 sessions", "+1.0 pp to +4.3 pp", "slow (not judged)",
+  for (const part of [`${NEW} beside ${OLD}: worse`, `1,204 sessions of ${NEW} and 10,981 sessions of ${OLD}`, "+1.0 pp to +4.3 pp", "slow (not judged)",
     "the difference would be -0.4 pp"]) {
     assert.ok(text.includes(part), `${part} is not in ${text}`);
   }

@@ -1,7 +1,7 @@
 // The pictures of the documentation: a rollout in its first minutes, and the same on a phone.
 
 import { join } from "node:path";
-import { NARROW, NEW, OLD, PAGE, TOKEN, inBrowser, lane } from "./open.mjs";
+import { NARROW, NEW, PAGE, TOKEN, inBrowser, lane } from "./open.mjs";
 
 const seconds = (count) => new Promise((resolve) => setTimeout(resolve, count * 1000));
 const call = (method, path, body) =>
@@ -12,11 +12,11 @@ const call = (method, path, body) =>
   });
 
 await inBrowser({ deviceScaleFactor: 1 }, async (page) => {
-  await seconds(60);
-  await call("PUT", "/v1/rollout/weights", { [OLD]: 50, [NEW]: 50 });
+  await seconds(50);
+  await call("POST", "/v1/groups/b7e2d10/abort", { policy: "stay", within: "5m" });
   await seconds(80);
-  await call("POST", `/v1/groups/${NEW}/abort`, {});
-  await seconds(8);
+  await page.setViewportSize({ width: 1280, height: 600 });
+  await seconds(2);
   await page.screenshot({ path: join(process.env.DOCS, "dashboard-wide.png"), fullPage: true });
   await page.emulateMedia({ colorScheme: "dark" });
   await page.setViewportSize(NARROW);
