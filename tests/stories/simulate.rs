@@ -91,6 +91,37 @@ async fn the_report_and_the_picture_are_those_of_the_seed() {
 }
 
 #[tokio::test]
+async fn a_gate_is_asked_in_the_simulation_and_its_plan_is_checked() {
+    let stage = Stage::new().await;
+    let failures = format!("[failures]\nsessions = {{ \"{NEW}\" = 0.5 }}\n");
+    let (traffic, steps) = SMALL.split_at(SMALL.find("[[step]]").unwrap());
+    let plan = format!(
+        "{traffic}{failures}{}",
+        steps.replace("analysis", "no_worse")
+    );
+    let ended = stage.simulate(&plan, &["--json"]).await;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(report["steps"][1]["gate"]["verdict"], "worse", "{report}");
+    assert_eq!(report["stopped"], 1, "nothing comes after it");
+    let ended = stage.simulate(&plan, &[]).await;
+    assert!(
+        ended.stdout.contains("the plan ended with step 1"),
+        "{}",
+        ended.stdout
+    );
+
+    let short = stage.dir.write("short.toml", &plan.replace("10m", "1m"));
+    let (config, short) = (stage.config.to_str().unwrap(), short.to_str().unwrap());
+    let checked = run(&["check", "--config", config, "--plan", short], &[]).await;
+    assert_eq!(checked.code, 0, "{checked:?}");
+    let warned = checked
+        .stderr
+        .contains("beware: step 1: hold (1m) is shorter");
+    assert!(warned, "{checked:?}");
+}
+
+#[tokio::test]
 async fn the_plan_of_the_documentation_is_the_example_and_can_be_played() {
     let (_, shown) = PAGE.split_once("```toml\n").expect("the page shows a plan");
     let (shown, _) = shown.split_once("```").unwrap();

@@ -7,6 +7,7 @@ use tower_affinity::core::analysis::{Comparison, Tally, Terms, Verdict, compare,
 use tower_affinity::core::{Group, Rollout, State, Timestamp};
 
 use super::asking::Asking;
+use super::dice::Dice;
 use super::failures::Failures;
 use super::play::Play;
 use super::session::{Phase, Session};
@@ -68,7 +69,9 @@ impl Play<'_> {
             at = begun;
             seen += 1;
             let mut chance = dice.aside();
-            let mut session = Session::new(dice, begun, |_| begun);
+            // with its length, so that it is the session that will be played
+            let length = |dice: &mut Dice| begun.plus(self.plan.traffic.length.draw(dice));
+            let mut session = Session::new(dice, begun, length);
             let decision = asking.ask(&phase, &mut session, begun);
             let group = decision.and_then(|decision| self.rules.place(&decision.group?));
             let group = group.and_then(|place| tallies.get_mut(place).zip(rates.get(place)));

@@ -24,6 +24,8 @@ fn a_canary_that_is_as_good_passes_once_that_is_sure() {
         "9,000 sessions are not enough: {gate:?}"
     );
     let canary = &gate.canaries[0];
+    let played = report.group(1, NEW).assigned;
+    assert_eq!(canary.sessions, played, "others were judged than played");
     assert!(canary.upper < 0.01 && canary.upper > 0.0, "{canary:?}");
     assert_eq!(report.stopped, None);
     assert_eq!(report.steps.len(), 3, "the plan goes on");
