@@ -111,7 +111,7 @@ async fn a_gate_is_asked_in_the_simulation_and_its_plan_is_checked() {
         ended.stdout
     );
 
-    let short = stage.dir.write("short.toml", &plan.replace("10m", "1m"));
+    let short = stage.dir.write("short.toml", plan.replace("10m", "1m"));
     let (config, short) = (stage.config.to_str().unwrap(), short.to_str().unwrap());
     let checked = run(&["check", "--config", config, "--plan", short], &[]).await;
     assert_eq!(checked.code, 0, "{checked:?}");
