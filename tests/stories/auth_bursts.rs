@@ -6,7 +6,7 @@ use affinity_tests::client::Client;
 use affinity_tests::config::Config;
 use affinity_tests::fleet::Fleet;
 use affinity_tests::history::History;
-use affinity_tests::process::Process;
+use affinity_tests::process::{Process, run};
 use affinity_tests::{Scratch, until};
 use http::{Request, StatusCode};
 use http_body_util::Full;
@@ -101,6 +101,17 @@ async fn f45_sessions_that_a_rollback_signs_out_are_seen_and_attributed_within_t
     ] {
         assert!(line.contains(&word), "{word} is not in {line}");
     }
+
+    let analysis = admin.get("/v1/analysis").await.json();
+    let burst = &analysis["auth_bursts"][0];
+    for (field, value) in [("group", OLD), ("from", NEW), ("cause", "aborted")] {
+        assert_eq!(burst[field], value, "{field} of {analysis}");
+    }
+    assert_eq!(burst["failed"], moving.len(), "{burst}");
+    let url = format!("http://{}", admin.address());
+    let told = run(&["rollout", "--admin", &url, "analyze"], &[]).await;
+    let line = format!("sessions that came to {OLD} from {NEW} (aborted) are asked to sign in");
+    assert!(told.stdout.contains(&line), "{told:?}");
 
     // once they have signed in again, it is over
     until("the burst is over", async || {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use tower_affinity::core::analysis::{Measure, Measured, Naive, Tally};
-use tower_affinity::record::Recorder;
+use tower_affinity::record::{AuthBurst, Recorder};
 use utoipa::ToSchema;
 
 use super::AdminOptions;
@@ -31,6 +31,26 @@ pub(super) struct AnalysisView {
     abort_on_worse: bool,
     stable: StableView,
     canaries: Vec<CanaryView>,
+    /// Groups whose moved sessions fail to authenticate, as this replica sees them.
+    auth_bursts: Vec<AuthBurstView>,
+}
+
+/// Sessions that were moved, and of which the group knows nothing.
+#[derive(Debug, Serialize, ToSchema)]
+struct AuthBurstView {
+    /// The group that they were moved to.
+    group: String,
+    /// The group that the last of them came from, and why.
+    from: Option<String>,
+    cause: Option<String>,
+    since: u64,
+    /// The revision of the rollout when that began.
+    revision: u64,
+    /// Answers to moved sessions in the last seconds, and how many asked them to sign in.
+    answers: u64,
+    failed: u64,
+    /// The part that was taken as usual there.
+    usual: f64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -113,7 +133,23 @@ impl AnalysisView {
                 .iter()
                 .map(|canary| CanaryView::of(canary, &judged))
                 .collect(),
+            auth_bursts: recorder.auth_bursts().into_iter().map(Into::into).collect(),
         })
+    }
+}
+
+impl From<AuthBurst> for AuthBurstView {
+    fn from(burst: AuthBurst) -> Self {
+        Self {
+            group: burst.group,
+            from: burst.from,
+            cause: burst.cause,
+            since: burst.since.as_secs(),
+            revision: burst.revision.0,
+            answers: burst.moved.answered,
+            failed: burst.moved.failed,
+            usual: burst.usual,
+        }
     }
 }
 

@@ -42,6 +42,17 @@ pub(super) struct AnalysisView {
     measures: Vec<String>,
     stable: StableView,
     canaries: Vec<CanaryView>,
+    #[serde(default)]
+    auth_bursts: Vec<AuthBurstView>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct AuthBurstView {
+    group: String,
+    from: Option<String>,
+    cause: Option<String>,
+    answers: u64,
+    failed: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -173,8 +184,25 @@ impl MeasuredView {
     }
 }
 
-/// The step, the rows of each canary, and the verdicts.
+impl AuthBurstView {
+    fn line(&self) -> String {
+        let known = |what: &Option<String>| what.as_deref().unwrap_or("unknown").to_owned();
+        let (from, cause) = (known(&self.from), known(&self.cause));
+        printable(&format!(
+            "sessions that came to {} from {from} ({cause}) are asked to sign in: {} of {} answers",
+            self.group, self.failed, self.answers,
+        ))
+    }
+}
+
+/// The step, the rows of each canary, and the verdicts; then whose sessions are asked to sign in.
 pub(super) fn table(view: &AnalysisView) -> String {
+    let bursts = view.auth_bursts.iter().map(AuthBurstView::line);
+    let blocks: Vec<_> = std::iter::once(verdicts(view)).chain(bursts).collect();
+    blocks.join("\n")
+}
+
+fn verdicts(view: &AnalysisView) -> String {
     let stable = &view.stable;
     let since = match view.since {
         Some(since) => {
