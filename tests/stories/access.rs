@@ -4,6 +4,7 @@ use affinity_tests::client::Client;
 use affinity_tests::config::Config;
 use affinity_tests::fleet::Fleet;
 use affinity_tests::history::History;
+use affinity_tests::process::Process;
 use affinity_tests::raw::{Raw, talk};
 use affinity_tests::replica::{Replica, load};
 use affinity_tests::{Scratch, until};
@@ -201,6 +202,38 @@ async fn without_a_log_these_headers_pass_as_they_are() {
 }
 
 #[tokio::test]
+async fn the_binary_makes_no_trace_that_nobody_wants() {
+    let fleet = Fleet::start(&[OLD], 1).await;
+    let dir = Scratch::new();
+    let config = Config::new(&fleet, &[(OLD, 1)]);
+    let process = Process::start(&config.write(&dir, "gateway.toml")).await;
+    let mut client = Client::new(1, &History::default());
+    let answer = client.get(process.address(), "/").await;
+    let seen = fleet.ledger().of(answer.request);
+    assert_eq!(seen.field("traceparent"), None, "spans are made for nobody");
+}
+
+#[tokio::test]
+async fn what_a_client_sends_makes_no_line_long_or_odd() {
+    let mut stage = Stage::new("json").await;
+    let method = "A".repeat(9_000);
+    let path = format!("/\u{202e}\u{85}{}", "x".repeat(2_000));
+    let request = format!("{method} {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    talk(stage.replica.address(), request).await;
+    stage.get("/").await;
+    let text = until("a line", async || {
+        let text = stage.text();
+        text.lines()
+            .last()
+            .is_some_and(|line| line.contains("\"/\""))
+            .then_some(text)
+    });
+    for line in text.await.lines() {
+        assert!(line.is_ascii() && line.len() < 4_096, "{line}");
+    }
+}
+
+#[tokio::test]
 async fn the_line_of_an_answer_that_the_client_left_says_so() {
     let stage = Stage::new("json").await;
     let mut client = Raw::connect(stage.replica.address()).await;
@@ -232,6 +265,24 @@ async fn a_line_for_people_is_one_line_whatever_the_path() {
     for part in parts {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
+}
+
+#[tokio::test]
+async fn a_pipe_that_nobody_reads_is_refused_and_holds_nobody_up() {
+    let stage = Stage::new("json").await;
+    let pipe = stage.dir.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let mut config = Config::new(&stage.fleet, &[(OLD, 1), (NEW, 0)]);
+    config.sections = logged("pipe", "json");
+    let settings = load(&config.write(&stage.dir, "gateway.toml"));
+    let error = stage
+        .replica
+        .gateway
+        .reload(settings)
+        .expect_err("nobody reads");
+    assert!(affinity_gateway::with_causes(&error).contains("pipe"));
+    stage.replica.admin.get("/readyz").await.accepted();
 }
 
 #[tokio::test]

@@ -105,6 +105,12 @@ async fn a_worse_canary_is_seen_though_all_requests_call_it_better() {
     .await;
     assert_eq!(event.group.as_ref().map(|group| group.as_str()), Some(NEW));
     assert!(event.text.contains("worse than 9f1c2ab"), "{}", event.text);
+    let samples = replica.admin.samples().await;
+    for (verdict, expected) in [("worse", 1.0), ("not_enough_yet", 0.0), ("no_worse", 0.0)] {
+        let labels = [("group", NEW), ("verdict", verdict)];
+        let shown = samples.sum("affinity_canary_verdict", &labels);
+        assert!((shown - expected).abs() < 0.5, "{verdict}: {shown}");
+    }
     let life = replica.admin.group(NEW).await;
     assert_eq!(life["state"], "active", "nobody has asked for more");
 }

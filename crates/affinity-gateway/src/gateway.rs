@@ -211,6 +211,7 @@ impl Gateway {
         tasks.push(tokio::spawn(analysis::watch(
             running.control().clone(),
             running.metrics().recorder().clone(),
+            running.metrics().verdicts().clone(),
             rest.clone(),
         )));
         tasks.push(tokio::spawn(auth::watch(
@@ -330,7 +331,12 @@ impl Gateway {
                 tracing::warn!(error, "the other replicas do not hear that this one leaves");
             }
         }
-        match spawn_blocking(move || control.close()).await {
+        let running = self.running;
+        let end = move || {
+            running.flush();
+            control.close()
+        };
+        match spawn_blocking(end).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "the end of pins was not kept"),
             Err(error) => tracing::error!(%error, "the end of pins was not kept"),

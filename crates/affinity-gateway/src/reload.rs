@@ -145,6 +145,14 @@ impl Running {
         self.live().settings.service.clone()
     }
 
+    /// Waits until the access log is written; blocks.
+    pub(crate) fn flush(&self) {
+        let log = self.live().log.clone();
+        if let Some(log) = log {
+            log.flush();
+        }
+    }
+
     /// What keeps assignments besides pins.
     pub(crate) fn store(&self) -> Option<&GuardedStore> {
         self.store.as_ref()

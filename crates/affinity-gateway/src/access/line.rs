@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-use http::{Method, Request, Version};
+use http::{Request, Version};
 use serde::Serialize;
 use tokio::time::Instant;
 use tower_affinity::core::{Cause, Cohort, Kind, Timestamp};
@@ -15,12 +15,15 @@ use super::context::{TraceContext, TraceId};
 /// The longest part of a path that is logged, in bytes.
 const MAX_PATH: usize = 1_024;
 
+/// The longest part of a method.
+const MAX_METHOD: usize = 32;
+
 /// What is known when the request arrives.
 #[derive(Debug)]
 pub(super) struct Entry {
     at: Timestamp,
     began: Instant,
-    method: Method,
+    method: String,
     path: String,
     version: Version,
     trace: u128,
@@ -59,8 +62,8 @@ impl Entry {
         Self {
             at,
             began: Instant::now(),
-            method: request.method().clone(),
-            path: path.get(..end.unwrap_or(0)).unwrap_or_default().to_owned(),
+            method: request.method().as_str().chars().take(MAX_METHOD).collect(),
+            path: plain(path.get(..end.unwrap_or(0)).unwrap_or_default()),
             version: request.version(),
             trace: context.trace,
         }
@@ -103,15 +106,12 @@ impl Entry {
         Line {
             time: rfc3339(self.at),
             trace_id: TraceId(self.trace).text(),
-            method: self.method.as_str(),
+            method: &self.method,
             path: &self.path,
             protocol: protocol(self.version),
             status: summary.status.map(|status| status.as_u16()),
-            // what was answered before it was counted per group has been answered whole
-            code_class: summary.code_class.unwrap_or(match summary.status {
-                Some(status) => class(status.as_u16()),
-                None => "client_abort",
-            }),
+            // who did not wait is not counted by who answers before anything is
+            code_class: summary.code_class.unwrap_or("client_abort"),
             duration_ms: (took.as_secs_f64() * 1e6).round() / 1e3,
             body_bytes: summary.body_bytes,
             group: decision.map_or("none", |decision| decision.group_label()),
@@ -131,13 +131,13 @@ impl Line<'_> {
         let status = self
             .status
             .map_or("-".to_owned(), |status| status.to_string());
-        let path = self.path.escape_debug();
         // a String takes everything
         let _full = write!(
             text,
-            "{} {} {path} {status} {}ms group={} decision={} cause={} cohort={}",
+            "{} {} {} {status} {}ms group={} decision={} cause={} cohort={}",
             self.time,
             self.method,
+            self.path,
             self.duration_ms,
             self.group,
             self.decision,
@@ -156,6 +156,20 @@ impl Line<'_> {
     }
 }
 
+/// The path as URLs have it: what is not ASCII could steer a terminal or be read as the end of a line.
+fn plain(path: &str) -> String {
+    let mut plain = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_graphic() {
+            plain.push(char::from(byte));
+        } else {
+            // a String takes everything
+            let _full = write!(plain, "%{byte:02X}");
+        }
+    }
+    plain
+}
+
 fn rfc3339(at: Timestamp) -> String {
     let time = UNIX_EPOCH + Duration::from_millis(at.as_millis());
     humantime::format_rfc3339_millis(time).to_string()
@@ -166,15 +180,5 @@ fn protocol(version: Version) -> &'static str {
         Version::HTTP_2 => "HTTP/2",
         Version::HTTP_10 => "HTTP/1.0",
         _ => "HTTP/1.1",
-    }
-}
-
-fn class(status: u16) -> &'static str {
-    match status {
-        ..200 => "1xx",
-        200..300 => "2xx",
-        300..400 => "3xx",
-        400..500 => "4xx",
-        500.. => "5xx",
     }
 }

@@ -12,6 +12,7 @@ use super::changes::{Changes, in_words};
 use super::{Canary, Judged};
 use crate::control::{Control, Request, Verb};
 use crate::events::Kind;
+use crate::metrics::VerdictSeries;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_secs(1);
@@ -22,8 +23,13 @@ const AGAIN: Duration = Duration::from_secs(10);
 /// Who aborts, as the audit log names it.
 const WHO: &str = "analysis";
 
-/// Looks until `shutdown`.
-pub(crate) async fn watch(control: Control, recorder: Recorder, shutdown: CancellationToken) {
+/// Looks until `shutdown`; `series` shows every verdict.
+pub(crate) async fn watch(
+    control: Control,
+    recorder: Recorder,
+    series: VerdictSeries,
+    shutdown: CancellationToken,
+) {
     let mut changes = Changes::default();
     let mut pause = None;
     let mut looks = interval(LOOK);
@@ -34,8 +40,15 @@ pub(crate) async fn watch(control: Control, recorder: Recorder, shutdown: Cancel
             () = shutdown.cancelled() => return,
         }
         let Some(judged) = Judged::now(&control, &recorder) else {
+            series.show(&[]);
             continue;
         };
+        let canaries = judged.canaries.iter().map(|canary| {
+            let verdict = canary.comparison.verdict;
+            (canary.id.name(), canary.tally, Some(verdict))
+        });
+        let stable = (judged.stable.name(), judged.stable_tally, None);
+        series.show(&std::iter::once(stable).chain(canaries).collect::<Vec<_>>());
         for canary in changes.of(&judged) {
             tell(&control, canary, &judged);
         }
@@ -44,7 +57,9 @@ pub(crate) async fn watch(control: Control, recorder: Recorder, shutdown: Cancel
         }
         let worse = judged.canaries.iter();
         for canary in worse.filter(|canary| canary.comparison.verdict == Verdict::Worse) {
-            pause = (!abort(&control, canary).await).then(|| Instant::now() + AGAIN);
+            if !abort(&control, canary).await {
+                pause = Some(Instant::now() + AGAIN);
+            }
         }
     }
 }

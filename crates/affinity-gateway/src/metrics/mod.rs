@@ -12,6 +12,7 @@ mod shared;
 mod streams;
 mod transport;
 mod upstream;
+mod verdicts;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,7 @@ pub(crate) use self::health::HealthSeries;
 use self::shared::SharedSeries;
 pub(crate) use self::streams::StreamSeries;
 pub(crate) use self::transport::TransportSeries;
+pub(crate) use self::verdicts::VerdictSeries;
 use crate::control::Control;
 use crate::upgrade::Offered;
 use crate::upstream::Timeouts;
@@ -53,6 +55,7 @@ pub(crate) struct Metrics {
     connections: ConnectionSeries,
     streams: StreamSeries,
     timeouts: Timeouts,
+    verdicts: VerdictSeries,
 }
 
 const CONFIG_REJECTED: &str = "affinity_config_rejected_total";
@@ -89,7 +92,8 @@ impl Metrics {
             upgrades,
             access_lost,
             discovery: DiscoverySeries::register(Arc::clone(&exporter)),
-            health: HealthSeries::register(exporter),
+            health: HealthSeries::register(Arc::clone(&exporter)),
+            verdicts: VerdictSeries::register(exporter),
             shared,
             transport,
             connections,
@@ -149,6 +153,11 @@ impl Metrics {
     /// Counts what sources of endpoints say.
     pub(crate) fn discovery(&self) -> &DiscoverySeries {
         &self.discovery
+    }
+
+    /// Shows what is known of canaries.
+    pub(crate) fn verdicts(&self) -> &VerdictSeries {
+        &self.verdicts
     }
 
     /// Counts health checks.
@@ -217,7 +226,7 @@ impl std::fmt::Debug for Metrics {
 mod tests {
     use super::{
         ACCESS_LOST, CONFIG_REJECTED, UPGRADES, connections, discovery, health, shared, streams,
-        transport, upstream,
+        transport, upstream, verdicts,
     };
 
     #[test]
@@ -240,6 +249,9 @@ mod tests {
             transport::HANDSHAKES,
             transport::HEADERS,
             transport::NOT_AFTER,
+            verdicts::FAILED,
+            verdicts::SESSIONS,
+            verdicts::VERDICT,
         ];
         for name in own.map(|(name, _)| name).into_iter().chain([
             ACCESS_LOST,

@@ -5,8 +5,8 @@ use http::{HeaderMap, HeaderName, header};
 /// Removes what belongs to the connection that `headers` came over: `Connection`, every field it
 /// names, and the known ones.
 ///
-/// Names beginning with `affinity-` stay although a client lists them: its own were removed
-/// before, so these are ours. `Trailer` stays too: it announces fields that are passed on.
+/// Names beginning with `affinity-`, and those of the trace, stay although a client lists them: its
+/// own were removed before, so these are ours, and a trace goes from end to end. `Trailer` stays too: it announces fields that are passed on.
 pub(super) fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = tokens(headers, &header::CONNECTION)
         .filter_map(|token| HeaderName::from_bytes(token).ok())
@@ -48,7 +48,7 @@ pub(super) fn tokens<'a>(
 }
 
 fn is_ours(name: &HeaderName) -> bool {
-    name.as_str().starts_with("affinity-")
+    name.as_str().starts_with("affinity-") || name == "traceparent" || name == "tracestate"
 }
 
 const HOP_BY_HOP: [HeaderName; 6] = [

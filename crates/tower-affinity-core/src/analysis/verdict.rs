@@ -16,6 +16,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Better, Self::NoWorse, Self::Worse, Self::NotEnoughYet];
+
     /// The verdict on a rate of which less is better: where 0 and `min_effect` lie from the
     /// interval.
     ///

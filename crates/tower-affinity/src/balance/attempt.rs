@@ -87,7 +87,7 @@ impl Attempt {
             deployment.id = self.lease.group().as_str(),
             server.address = %endpoint.ip(),
             server.port = endpoint.port(),
-            http.request.resend_count = nth.map(|nth| nth.saturating_sub(1)),
+            http.request.resend_count = nth.filter(|nth| *nth > 1).map(|nth| nth - 1),
             http.response.status_code = Empty,
             error.type = Empty,
         )

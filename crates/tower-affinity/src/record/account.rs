@@ -35,8 +35,8 @@ pub struct Summary {
     pub affinity: Option<Affinity>,
     /// The status of the answer; `None` if the client did not wait for one.
     pub status: Option<StatusCode>,
-    /// How the request ended: the label `code_class` of `affinity_requests_total`. `None` if it was
-    /// answered before it was counted per group.
+    /// How the request ended: the label `code_class` of `affinity_requests_total`; `None` where nobody
+    /// answered or counted it.
     pub code_class: Option<&'static str>,
     /// The endpoint that was asked last.
     pub endpoint: Option<SocketAddr>,
@@ -65,6 +65,9 @@ impl Account {
     pub fn answered(&self, status: StatusCode, affinity: Option<&Affinity>) {
         self.note(|summary| {
             summary.status = Some(status);
+            // whoever counts it knows better, and one without a body may be counted by now
+            let class = CodeClass::of(status).as_str();
+            summary.code_class.get_or_insert(class);
             summary.affinity = affinity.cloned();
         });
     }
