@@ -3,8 +3,10 @@
 use std::io;
 
 use clap::ValueEnum;
+use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry};
 
@@ -21,23 +23,36 @@ pub(super) enum LogFormat {
 
 /// Logs from now on: what `directives` let through, by default from `info` on; `traces` takes what it
 /// is for, whatever they say.
+///
+/// Without traces there is no layer for them, not an empty one: a layer without a filter is
+/// interested in everything, and every span would be made for nobody.
 pub(super) fn start<T>(
     format: LogFormat,
     directives: Option<&str>,
-    traces: T,
+    traces: Option<T>,
 ) -> Result<(), Failure>
 where
     T: Layer<Registry> + Send + Sync + 'static,
+{
+    let filter = filter(directives.unwrap_or_default())?;
+    let registry = tracing_subscriber::registry();
+    let started = match traces {
+        Some(traces) => registry.with(traces).with(lines(format, filter)).try_init(),
+        None => registry.with(lines(format, filter)).try_init(),
+    };
+    started.map_err(|error| Failure::new(Exit::Failed, "log", error.to_string()))
+}
+
+fn lines<S>(format: LogFormat, filter: EnvFilter) -> impl Layer<S> + Send + Sync
+where
+    S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
 {
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     let lines = match format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().boxed(),
     };
-    let lines = lines.with_filter(filter(directives.unwrap_or_default())?);
-    let subscriber = tracing_subscriber::registry().with(traces).with(lines);
-    let started = subscriber.try_init();
-    started.map_err(|error| Failure::new(Exit::Failed, "log", error.to_string()))
+    lines.with_filter(filter)
 }
 
 fn filter(directives: &str) -> Result<EnvFilter, Failure> {

@@ -53,6 +53,7 @@ impl Run {
         let telemetry = Telemetry::begin(settings.service.as_str())?;
         let directives = std::env::var("RUST_LOG").ok();
         log::start(self.log, directives.as_deref(), telemetry.layer())?;
+        telemetry.announce();
         raise_file_limit();
         let runtime = tokio::runtime::Runtime::new()?;
         let ended = runtime.block_on(self.serve(settings));

@@ -1,7 +1,9 @@
 //! Traces and metrics for a collector, where the binary has the feature for it.
 
-use tracing_subscriber::Registry;
-use tracing_subscriber::layer::Layer;
+#[cfg(not(feature = "otel"))]
+use tracing_subscriber::layer::Identity;
+#[cfg(feature = "otel")]
+use tracing_subscriber::{Registry, layer::Layer};
 
 #[cfg(feature = "otel")]
 use crate::exit::Exit;
@@ -27,10 +29,14 @@ impl Telemetry {
         Ok(Self { sent })
     }
 
-    /// What takes the spans of requests.
-    pub(super) fn layer(&self) -> impl Layer<Registry> + Send + Sync + use<> {
+    /// What takes the spans of requests, if anything does.
+    pub(super) fn layer(&self) -> Option<impl Layer<Registry> + Send + Sync + use<>> {
         self.sent.layer()
     }
+
+    /// There is nothing to say.
+    #[expect(clippy::unused_self, reason = "as without the feature")]
+    pub(super) fn announce(&self) {}
 
     /// Sends what is left.
     pub(super) fn end(self) {
@@ -42,15 +48,25 @@ impl Telemetry {
 
 #[cfg(not(feature = "otel"))]
 impl Telemetry {
-    /// Says so if the environment asks for what this binary has not got.
+    /// Begins nothing.
     #[expect(clippy::unnecessary_wraps, reason = "it can fail with the feature")]
     pub(super) fn begin(_service: &str) -> Result<Self, Failure> {
         Ok(Self {})
     }
 
     /// Takes nothing.
-    pub(super) fn layer(&self) -> impl Layer<Registry> + Send + Sync + use<> {
-        tracing_subscriber::layer::Identity::new()
+    pub(super) fn layer(&self) -> Option<Identity> {
+        None
+    }
+
+    /// Says so if the environment asks for what this binary has not got.
+    pub(super) fn announce(&self) {
+        if std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_some() {
+            tracing::warn!(
+                "OTEL_EXPORTER_OTLP_ENDPOINT is set, and this binary has no telemetry: build it with \
+                 the feature otel"
+            );
+        }
     }
 
     pub(super) fn end(self) {}
