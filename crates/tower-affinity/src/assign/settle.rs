@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
 use tower_affinity_core::{
-    Answer, Decision, Lifetimes, Revision, Rollout, RowKey, Settled, Timestamp, settle,
+    Answer, Decision, Lifetimes, Outcomes, Revision, Rollout, RowKey, Settled, Timestamp, settle,
 };
 
 use super::state::State;
@@ -113,10 +113,10 @@ impl Settle {
     ) -> Option<Word> {
         let mut said = said::take(response.extensions_mut());
         state.recorder.turned_out(decision, said.outcomes);
-        let ending = Ending::of(said.outcomes, decision);
-        if let Some(Observed(outcomes)) = response.extensions_mut().remove() {
-            said = said::with(said, outcomes);
-        }
+        let observed = response.extensions_mut().remove();
+        let observed = observed.map_or(Outcomes::default(), |Observed(outcomes)| outcomes);
+        let ending = Ending::of(said.outcomes, observed, decision);
+        said = said::with(said, observed);
         if response.extensions().get::<OwnAnswer>().is_some() || carries_no_pin(response.status()) {
             return None;
         }

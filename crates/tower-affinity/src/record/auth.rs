@@ -71,9 +71,14 @@ impl Series {
         let auth = self.auth();
         if failed {
             self.count_in(&auth.counters, names::AUTH_FAILURES, cohort, None);
-            add(&auth.failed, cohort);
         }
-        add(&auth.answered, cohort);
+        // the others are not compared
+        if matches!(cohort, Cohort::Moved | Cohort::Established) {
+            add(&auth.answered, cohort);
+            if failed {
+                add(&auth.failed, cohort);
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Response;
-use tower_affinity_core::{Cohort, Outcomes};
+use tower_affinity_core::{Cohort, Decision, Outcomes};
 
 use super::auth;
 use super::outcomes::Observed;
@@ -31,6 +31,15 @@ impl Default for Heads {
     }
 }
 
+/// Who was moved, whatever the reason: also a session that a step has drawn anew, which is of the
+/// draw's cohorts everywhere else, is new to its group.
+fn cohort(decision: &Decision) -> Cohort {
+    match &decision.pin {
+        Some(pin) if pin.moves > 0 => Cohort::Moved,
+        _ => decision.cohort,
+    }
+}
+
 impl Running {
     /// The head of the answer is there.
     pub(super) fn answered<B>(
@@ -39,16 +48,14 @@ impl Running {
         class: CodeClass,
         heads: &Heads,
     ) {
-        let took = self.elapsed();
-        let cohort = self
-            .affinity()
-            .map_or(Cohort::None, |a| a.decision().cohort);
         // a session begins, moves or leaves its endpoint with an answer of its group, not with one
         // that we made
         let own = response.extensions().get::<OwnAnswer>().is_some();
         if !own {
             self.settled(response.extensions().get());
             let failed = auth::is_failure(response, &heads.login);
+            let cohort = self.affinity().map(|affinity| cohort(affinity.decision()));
+            let cohort = cohort.unwrap_or(Cohort::None);
             self.series().auth_answer(cohort, failed);
         }
         let Some(affinity) = self.affinity() else {
@@ -61,7 +68,7 @@ impl Running {
         if class.is_failure() {
             outcomes = outcomes.and(Outcomes::FAILED);
         }
-        if took > heads.slow {
+        if !pin.outcomes.contains(Outcomes::SLOW) && self.elapsed() > heads.slow {
             outcomes = outcomes.and(Outcomes::SLOW);
         }
         let news = outcomes.without(pin.outcomes);
@@ -79,6 +86,40 @@ impl Running {
         self.recorder().settled(affinity.decision());
         if let Some(left) = served.and_then(|by| affinity.left_for(by.endpoint())) {
             self.turns_out(left);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tower_affinity_core::{Cause, Kind, Lifetimes, Revision, SessionId, SessionPin, Timestamp};
+    use tower_affinity_testing::id;
+
+    use super::*;
+
+    #[test]
+    fn a_session_that_was_drawn_anew_is_new_to_its_group() {
+        let (session, now) = (
+            SessionId::from_random(1),
+            Timestamp::from_secs(1_800_000_000),
+        );
+        let pin = SessionPin::new(session, id("a"), Revision(7), now, Lifetimes::default());
+        for (moves, expected) in [(0, Cohort::Established), (1, Cohort::Moved)] {
+            let pin = SessionPin {
+                moves,
+                ..pin.clone()
+            };
+            let decision = Decision {
+                kind: Kind::Pinned,
+                cause: Cause::Ok,
+                group: Some(id("a")),
+                pin: Some(pin),
+                issue: false,
+                cohort: Cohort::Established,
+                endpoint_key: None,
+            };
+            assert_eq!(cohort(&decision), expected, "{moves} moves");
         }
     }
 }

@@ -50,6 +50,13 @@ impl Live {
         self.left.get_or_init(Slots::default).mark(session, time);
     }
 
+    /// A session has come from another group: if it had left this one, it is back.
+    pub(super) fn arrived(&self, session: SessionId) {
+        if let Some(left) = self.left.get() {
+            left.mark(session, 0);
+        }
+    }
+
     /// The sessions that were seen within the idle lifetime before `now`, and those that left.
     pub(super) fn sketch(&self, now: Timestamp) -> LiveSketch {
         let time = time_of(now, self.tick.load(Ordering::Relaxed));
@@ -241,6 +248,20 @@ mod tests {
         see(&live, 0..3_000, 1, START);
         (0..3_000).for_each(|nth| live.left(session(nth, 1), START, IDLE));
         assert_eq!(live.sketch(START).count().round(), 0.0, "all have left");
+    }
+
+    #[test]
+    fn a_session_that_comes_back_is_live_again() {
+        let live = Live::new(IDLE);
+        see(&live, 0..1_000, 1, START);
+        (0..500).for_each(|nth| live.left(session(nth, 1), START, IDLE));
+        let back = START.plus(IDLE / 4);
+        for nth in 0..500 {
+            live.seen(session(nth, 1), back, IDLE);
+            live.arrived(session(nth, 1));
+        }
+        let count = live.sketch(back).count();
+        assert!((count - 1_000.0).abs() <= 50.0, "{count}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Whether something is new here: a bounded table of what was there last.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -9,9 +10,15 @@ const ROWS: usize = 2_048;
 /// Keys of a row; the oldest one makes place.
 const KEYS: usize = 32;
 
-/// Remembers the last 65,536 keys or so. A key that was crowded out is new again.
+/// Remembers the last 65,536 keys or so. A key that was crowded out is new again; which ones crowd each
+/// other nobody outside can know, so nobody can choose some that do.
 #[derive(Default)]
-pub(super) struct Once(OnceLock<Box<[Row]>>);
+pub(super) struct Once(OnceLock<Table>);
+
+struct Table {
+    secret: RandomState,
+    rows: Box<[Row]>,
+}
 
 #[derive(Default)]
 struct Row {
@@ -20,14 +27,15 @@ struct Row {
 }
 
 impl Once {
-    /// Whether `key`, a hash, was not there. It is from now on.
+    /// Whether `key` was not there. It is from now on.
     pub(super) fn is_new(&self, key: u64) -> bool {
-        let rows = self
-            .0
-            .get_or_init(|| std::iter::repeat_with(Row::default).take(ROWS).collect());
+        let table = self.0.get_or_init(|| Table {
+            secret: RandomState::new(),
+            rows: std::iter::repeat_with(Row::default).take(ROWS).collect(),
+        });
         // 0 is an empty place
-        let key = key.max(1);
-        let Some(row) = rows.get(key as usize % ROWS) else {
+        let key = table.secret.hash_one(key).max(1);
+        let Some(row) = table.rows.get(key as usize % ROWS) else {
             return false;
         };
         if row
@@ -58,5 +66,15 @@ mod tests {
         assert!(keys.iter().all(|key| once.is_new(*key)));
         let again = keys.iter().filter(|key| once.is_new(**key)).count();
         assert!(again < 30, "{again} of 30,000 were forgotten");
+    }
+
+    #[test]
+    fn keys_that_are_chosen_do_not_crowd_each_other() {
+        let once = Once::default();
+        // of one row, were it theirs to choose
+        let keys: Vec<u64> = (1..1_000).map(|n| n * ROWS as u64).collect();
+        assert!(keys.iter().all(|key| once.is_new(*key)));
+        let again = keys.iter().filter(|key| once.is_new(**key)).count();
+        assert_eq!(again, 0, "of 999");
     }
 }

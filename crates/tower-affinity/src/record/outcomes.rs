@@ -33,11 +33,12 @@ impl Ending {
     /// All of them, for closed label sets.
     pub(super) const ALL: [Self; 4] = [Self::Success, Self::Failure, Self::Unknown, Self::Aborted];
 
-    /// By what is said along with the end, else by what became of the session before. One that has
-    /// completed has reached its aim, whatever has failed on the way.
-    pub(crate) fn of(said: Outcomes, decision: &Decision) -> Self {
+    /// By what is said along with the end, else by what became of the session before, and by this
+    /// answer as it was `observed`. One that has completed has reached its aim, whatever has failed
+    /// on the way.
+    pub(crate) fn of(said: Outcomes, observed: Outcomes, decision: &Decision) -> Self {
         let pin = decision.pin.as_ref();
-        let before = pin.map_or(Outcomes::default(), |pin| pin.outcomes);
+        let before = pin.map_or(observed, |pin| pin.outcomes.and(observed));
         if said.contains(Outcomes::FAILED) {
             Self::Failure
         } else if said.and(before).contains(Outcomes::COMPLETED) {

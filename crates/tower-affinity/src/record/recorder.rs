@@ -174,7 +174,7 @@ impl Recorder {
     }
 
     /// How many sessions of `group` returned their pin within the idle lifetime before `now` and have
-    /// neither ended nor moved away, to about 2 % (see [`LiveSketch::count`]).
+    /// neither ended nor moved away, to about 5 % (see [`LiveSketch::count`]).
     #[must_use]
     pub fn live_sessions(&self, group: &GroupName, now: Timestamp) -> u64 {
         self.live_sketch(group, now).count().round() as u64
@@ -204,6 +204,7 @@ impl Recorder {
         let series = self.series(decision.group_label());
         series.seen(pin.session, now, idle);
         if decision.kind == Kind::Moved && pin.group.known().is_some() {
+            series.arrived(pin.session);
             self.series(pin.group.label()).left(pin.session, now, idle);
         }
         let is_first = pin.issued == pin.started && pin.moves == 0;

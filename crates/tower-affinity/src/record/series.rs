@@ -72,9 +72,9 @@ impl CodeClass {
     }
 
     /// Whether the session has failed by it: an error of the server, or an answer that broke off. A
-    /// client that went away tells nothing.
+    /// client that went away tells nothing, nor does what we cut with its group.
     pub(super) const fn is_failure(self) -> bool {
-        matches!(self, Self::ServerError | Self::Cut | Self::Error)
+        matches!(self, Self::ServerError | Self::Error)
     }
 
     pub(super) const fn as_str(self) -> &'static str {
@@ -238,6 +238,13 @@ impl Series {
     pub(super) fn seen(&self, session: SessionId, now: Timestamp, idle: Duration) {
         let live = self.live.get_or_init(|| Live::new(idle));
         live.seen(session, now, idle);
+    }
+
+    /// A session has come from another group.
+    pub(super) fn arrived(&self, session: SessionId) {
+        if let Some(live) = self.live.get() {
+            live.arrived(session);
+        }
     }
 
     /// A session has ended or moved away.

@@ -30,17 +30,16 @@ impl Source {
     /// Runs `register` on the recorder. The flag says whether handles of it last: those that are
     /// made before the application has installed its recorder count into nothing for ever.
     fn with<T>(&self, register: impl FnOnce(&dyn metrics::Recorder, bool) -> T) -> T {
-        let run = |recorder: &dyn metrics::Recorder| {
-            // the crate's stand-in has no state; any recorder that does something has some
-            let lasts = size_of_val(recorder) > 0;
+        let run = |recorder: &dyn metrics::Recorder, lasts: bool| {
             if lasts && !self.0.described.swap(true, Ordering::Relaxed) {
                 super::names::describe(recorder);
             }
             register(recorder, lasts)
         };
         match &self.0.own {
-            Some(own) => run(own),
-            None => metrics::with_recorder(run),
+            Some(own) => run(own, true),
+            // the crate's stand-in has no state; any recorder that does something has some
+            None => metrics::with_recorder(|recorder| run(recorder, size_of_val(recorder) > 0)),
         }
     }
 

@@ -154,18 +154,24 @@ impl TallySeries {
     }
 
     fn with(&self, count: impl FnOnce(&Counts)) {
-        let step = self.steps.0.load();
-        let Some(step) = &*step else { return };
+        if let Some(step) = &*self.steps.0.load() {
+            self.with_step(step, count);
+        }
+    }
+
+    /// Counts into the counts of `step`, unless those of a later one have taken their place.
+    fn with_step(&self, step: &Arc<Step>, count: impl FnOnce(&Counts)) {
         let of_step = |counts: &Arc<Counts>| Arc::ptr_eq(&counts.step, step);
         if let Some(counts) = self.counts.load().as_ref().filter(|c| of_step(c)) {
             return count(counts);
         }
         let fresh = Arc::new(Counts::new(Arc::clone(step)));
+        // those of a later step, which others have reached meanwhile, stay
         self.counts.rcu(|counts| match counts {
-            Some(counts) if of_step(counts) => Some(Arc::clone(counts)),
+            Some(counts) if counts.step.revision >= step.revision => Some(Arc::clone(counts)),
             _ => Some(Arc::clone(&fresh)),
         });
-        if let Some(counts) = &*self.counts.load() {
+        if let Some(counts) = self.counts.load().as_ref().filter(|c| of_step(c)) {
             count(counts);
         }
     }
@@ -315,6 +321,23 @@ mod tests {
             let tally = tally.unwrap();
             assert_eq!((tally.sessions, tally.failed), (1 - since, 1 - since));
         }
+    }
+
+    #[test]
+    fn who_comes_late_to_a_step_takes_nothing_from_the_next() {
+        let steps = Steps::default();
+        steps.reach(STEP, NOW);
+        let old = steps.0.load_full().unwrap();
+        let later = Revision(8);
+        steps.reach(later, NOW.plus(Duration::from_secs(9)));
+        let tally = counted(&steps, |series| {
+            series.assigned(&pin(later, NOW.plus(Duration::from_secs(9))));
+            // it has looked the step up before the other came
+            series.with_step(&old, |counts| add(&counts.sessions));
+            series.request(true);
+        });
+        let tally = tally.unwrap();
+        assert_eq!((tally.sessions, tally.failed_requests), (1, 1));
     }
 
     #[test]

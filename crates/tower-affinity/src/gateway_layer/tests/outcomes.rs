@@ -169,6 +169,21 @@ async fn a_session_is_slow_once_a_head_takes_too_long() {
 }
 
 #[tokio::test]
+async fn an_end_that_is_a_failure_itself_is_one() {
+    let (site, first) = one_group().await;
+    let bye = says(500, &[("affinity-session", "end")]);
+    let ended = site.send(get(Some(&first)), bye).await;
+    assert_eq!(pin(&ended), "", "its pin is cleared");
+    let seen = site.metrics.take();
+    for series in [
+        "affinity_sessions_failed_total{group=a,cohort=current}",
+        "affinity_sessions_ended_total{group=a,cohort=current,outcome=failure}",
+    ] {
+        assert_eq!(seen.get(series), Some(&1.0), "{series} of {seen:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_ends_once_and_the_last_word_tells_how() {
     let lines: [(Words, Words, _); 7] = [
         (&[], &[], "unknown"),
