@@ -54,7 +54,9 @@ function troubles({ unready, problems, shared, groups }) {
   }
   if (shared?.pending > 0) lines.push(`${shared.pending} aborts are known to this gateway only`);
   if (shared?.conflicts > 0) lines.push(`${shared.conflicts} aborts here contradict the shared state: confirm or drop them`);
-  for (const { name, source, lost_login: lost } of groups) {
+  for (const { name, state, weight, endpoints, source, lost_login: lost } of groups) {
+    const ready = endpoints.some((endpoint) => endpoint.state === "ready" || endpoint.state === "starting");
+    if ((weight > 0 || state === "draining") && !ready) lines.push(`${name}: none of its endpoints is ready`);
     if (lost) lines.push(`${name}: sessions that were moved here fail to authenticate`);
     if (source?.stale_seconds > 5) lines.push(`${name}: its endpoints were last heard of ${source.stale_seconds} s ago`);
   }

@@ -18,13 +18,15 @@ export function followVerdicts() {
   let shown = "";
   const once = async () => {
     const analysis = await read("/v1/analysis").catch(() => null);
-    const canaries = analysis?.canaries ?? [];
+    setTimeout(once, AGAIN);
+    // what cannot be read now is not known to be gone; that it is old the board says
+    if (analysis === null) return;
+    const canaries = analysis.canaries;
     show(byId("verdicts-section"), canaries.length > 0);
     const text = JSON.stringify({ ...analysis, now: 0 });
     // what is the same is left alone, so that a screen reader is not sent back to the beginning
     if (text !== shown) byId("verdicts").replaceChildren(...canaries.map((canary) => verdict(canary, analysis)));
     shown = text;
-    setTimeout(once, AGAIN);
   };
   once();
 }

@@ -5,6 +5,7 @@
 //! and what a scope would draw by, is not in the question.
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -63,9 +64,10 @@ pub(super) struct Explained {
 )]
 pub(super) async fn explain(
     State(options): State<AdminOptions>,
-    Query(Question { path }): Query<Question>,
+    question: Result<Query<Question>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Json<Explained>, Problem> {
+    let Query(Question { path }) = question?;
     if !path.starts_with('/') {
         return Err(Problem::bad_request(
             "path: an absolute path is needed, as in ?path=/step",

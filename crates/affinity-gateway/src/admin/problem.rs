@@ -1,6 +1,6 @@
 //! Errors of the admin side as problem details.
 
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -139,6 +139,12 @@ impl From<JsonRejection> for Problem {
             ),
             other => Self::bad_request(other.body_text()),
         }
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::bad_request(rejection.body_text())
     }
 }
 

@@ -1,7 +1,5 @@
 //! Changes in words, for the events.
 
-use std::fmt::Write;
-
 use tower_affinity::core::{AbortPolicy, GroupName, Rollout, State};
 
 use super::{Control, Request, Verb};
@@ -30,18 +28,23 @@ pub(super) fn difference(before: &Rollout, after: &Rollout) -> String {
         let name = group.name();
         let [was, is] = [before, after].map(|rollout| side(rollout, name));
         if was != is {
-            let comma = if text.is_empty() { "" } else { ", " };
-            // text takes text
-            let _ = write!(text, "{comma}{name} {was} → {is}");
+            add(&mut text, &format!("{name} {was} → {is}"));
         }
     }
     match (before.is_locked(), after.is_locked()) {
-        (false, true) => "locked".clone_into(&mut text),
-        (true, false) => "unlocked".clone_into(&mut text),
+        (false, true) => add(&mut text, "locked"),
+        (true, false) => add(&mut text, "unlocked"),
         _ if text.is_empty() => "no group is another than before".clone_into(&mut text),
         _ => {}
     }
     text
+}
+
+fn add(text: &mut String, part: &str) {
+    if !text.is_empty() {
+        text.push_str(", ");
+    }
+    text.push_str(part);
 }
 
 /// A group in two or three words: `stable active 90`.

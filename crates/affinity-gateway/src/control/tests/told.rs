@@ -40,6 +40,17 @@ fn each_change_is_told_with_its_verb_who_and_what_is_another() {
     );
 }
 
+#[test]
+fn a_lock_hides_nothing_that_came_with_it() {
+    let plane = Plane::start(TWO);
+    let before = plane.control.rollouts().current();
+    plane.weights(&[("bbb", 20)]).unwrap();
+    plane.run(Verb::Lock).unwrap();
+    let after = plane.control.rollouts().current();
+    let text = crate::control::told::difference(&before, &after);
+    assert_eq!(text, "bbb active 10 → active 20, locked");
+}
+
 #[tokio::test]
 async fn a_replica_tells_what_another_one_has_changed() {
     let engine = MemoryEngine::new();
