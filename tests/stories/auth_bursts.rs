@@ -108,6 +108,12 @@ async fn f45_sessions_that_a_rollback_signs_out_are_seen_and_attributed_within_t
         assert_eq!(burst[field], value, "{field} of {analysis}");
     }
     assert_eq!(burst["failed"], moving.len(), "{burst}");
+    // what the page reads
+    let overview = admin.get("/v1/overview").await.json();
+    let groups = overview["groups"].as_array().expect("groups");
+    let lost = groups.iter().filter(|group| group["lost_login"] == true);
+    let lost: Vec<_> = lost.map(|group| &group["name"]).collect();
+    assert_eq!(lost, [OLD], "{overview}");
     let url = format!("http://{}", admin.address());
     let told = run(&["rollout", "--admin", &url, "analyze"], &[]).await;
     let line = format!("sessions that came to {OLD} from {NEW} (aborted) are asked to sign in");
