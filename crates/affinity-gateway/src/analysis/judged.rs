@@ -1,7 +1,7 @@
 //! [`Judged`]: all canaries at one moment.
 
 use tower_affinity::core::analysis::{Comparison, StepTally, Tally, Terms, compare};
-use tower_affinity::core::{GroupId, Revision, Rollout, State, Timestamp};
+use tower_affinity::core::{GroupId, Revision, Rollout, Timestamp};
 use tower_affinity::record::Recorder;
 
 use crate::control::Control;
@@ -57,11 +57,7 @@ impl Judged {
         let of_stable = counted(&stable);
         let mut since = of_stable.map(|counted| counted.since);
         let stable_tally = of_stable.map(|counted| counted.tally).unwrap_or_default();
-        let groups = rollout.groups().iter().filter(|group| {
-            let takes_sessions = *group.state() == State::Active && group.weight().get() > 0;
-            takes_sessions && *group.id() != stable
-        });
-        let canaries = groups.map(|group| {
+        let canaries = rollout.canaries().map(|group| {
             let counted = counted(group.id());
             let from = counted.map(|counted| counted.since);
             since = since.min(from).or(since).or(from);

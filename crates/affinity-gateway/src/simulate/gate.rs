@@ -4,7 +4,7 @@
 //! sessions that will begin are drawn from a copy of what brings them.
 
 use tower_affinity::core::analysis::{Comparison, Tally, Terms, Verdict, compare, verdict};
-use tower_affinity::core::{Group, Rollout, State, Timestamp};
+use tower_affinity::core::{Group, Rollout, Timestamp};
 
 use super::asking::Asking;
 use super::dice::Dice;
@@ -21,15 +21,6 @@ pub(super) struct Gated {
     pub(super) verdict: Verdict,
     /// What was seen of each group by then, in the order of [`super::rules::Rules::ids`].
     pub(super) tallies: Vec<Tally>,
-}
-
-/// The groups that are judged: those that take sessions, beside the stable one.
-pub(super) fn canaries(rollout: &Rollout) -> impl Iterator<Item = &Group> {
-    let groups = rollout.groups().iter();
-    groups.filter(|group| {
-        let takes_sessions = *group.state() == State::Active && group.weight().get() > 0;
-        takes_sessions && group.name() != rollout.stable()
-    })
 }
 
 impl Play<'_> {
@@ -90,7 +81,7 @@ impl Play<'_> {
     fn verdict(&self, rollout: &Rollout, tallies: &[Tally], terms: &Terms) -> Verdict {
         let of = |group: &Group| tallies.get(self.rules.place(group.id())?);
         let stable = rollout.group(rollout.stable()).and_then(of);
-        let verdicts = canaries(rollout).filter_map(|group| {
+        let verdicts = rollout.canaries().filter_map(|group| {
             let (canary, stable) = (of(group)?, stable?);
             Some(verdict(canary, stable, terms))
         });
@@ -109,7 +100,7 @@ impl Play<'_> {
         let of = |group: &Group| tallies.get(self.rules.place(group.id())?).copied();
         let stable = rollout.group(rollout.stable()).and_then(of);
         let stable = stable.unwrap_or_default();
-        let compared = canaries(rollout).filter_map(|group| {
+        let compared = rollout.canaries().filter_map(|group| {
             let tally = of(group)?;
             Some((group, tally, compare(&tally, &stable, terms)))
         });

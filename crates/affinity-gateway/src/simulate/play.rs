@@ -12,7 +12,7 @@ use tower_affinity::core::{AbortPolicy, GroupId, Rollout, State, Timestamp};
 use super::arrivals::Arrivals;
 use super::asking::Asking;
 use super::dice::Dice;
-use super::gate::{Gated, canaries};
+use super::gate::Gated;
 use super::plan::{Plan, PlanError};
 use super::report::{self, Report, Sample};
 use super::rules::Rules;
@@ -97,7 +97,7 @@ fn rehearse(plan: &Plan, rules: &Rules, begins: Timestamp) -> Result<(), PlanErr
         if step.until_drained && draining(&rollout).next().is_none() {
             return Err(PlanError::NothingDrains { step: number });
         }
-        if step.gate == Some(Gate::NoWorse) && canaries(&rollout).next().is_none() {
+        if step.gate == Some(Gate::NoWorse) && rollout.canaries().next().is_none() {
             return Err(PlanError::NothingToJudge { step: number });
         }
         now = now.plus(step.hold);

@@ -183,6 +183,14 @@ impl Rollout {
         &self.stable
     }
 
+    /// The groups that are judged beside the stable one: those that take sessions.
+    pub fn canaries(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter().filter(|group| {
+            let takes_sessions = *group.state() == State::Active && group.weight().get() > 0;
+            takes_sessions && *group.name() != self.stable
+        })
+    }
+
     /// The id of the stable group.
     #[must_use]
     pub fn stable_id(&self) -> GroupId {

@@ -1,7 +1,7 @@
 """Writes golden.tsv: intervals by another way than the code's.
 
-    python3 -m venv /tmp/golden && /tmp/golden/bin/pip install scipy
-    /tmp/golden/bin/python golden.py > golden.tsv
+    python3 -m venv venv && venv/bin/pip install scipy
+    venv/bin/python golden.py > golden.tsv
 
 The likelihood ratio of "the difference is D plus something normal of width tau" to "the difference is
 D" is integrated numerically, and a root finder asks where it is 1/alpha; the closed form that the
