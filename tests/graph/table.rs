@@ -211,6 +211,14 @@ pub(crate) const TABLE: &[Row] = &[
         never: &[],
     },
     Row {
+        krate: "affinity-proxies-tests",
+        ours: &[],
+        backends: &[],
+        ours_in_tests: &[TESTING, "affinity-tests"],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
         krate: "affinity-measure",
         ours: &[CORE, FACADE, "affinity-tests"],
         backends: &[],
