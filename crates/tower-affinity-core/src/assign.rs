@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher128};
 
-use crate::{EndpointId, Group, Live, Readiness, Ready, Rollout, ServiceName, SessionId};
+use crate::{EndpointId, Group, Live, Readiness, Ready, Rollout, ServiceName, SessionId, Weight};
 
 /// A constant of the service that separates its draws from those of others. It is no secret.
 #[derive(Clone, Debug)]
@@ -58,10 +58,10 @@ impl DrawSalt {
     }
 }
 
-/// A uniform number in (0, 1) that depends on the salted key and the group's name only.
-fn uniform(mut hasher: SipHasher24, key: DrawKey, group: &Group) -> f64 {
+/// A uniform number in (0, 1) that depends on the salted key and the candidate's name only.
+fn uniform(mut hasher: SipHasher24, key: DrawKey, name: &str) -> f64 {
     hasher.write(&key.0.to_be_bytes());
-    hasher.write(group.name().as_str().as_bytes());
+    hasher.write(name.as_bytes());
     // 53 bits fill a double's fraction; the half keeps it away from both ends
     ((hasher.finish() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
@@ -94,7 +94,7 @@ pub fn draw<'a>(
     rollout: &'a Rollout,
     ready: &dyn Readiness,
 ) -> Option<&'a Group> {
-    race(salt.groups, key, rollout, ready)
+    race(salt.groups, key, candidates(rollout, ready))
 }
 
 /// Draws twice, and takes the group that has fewer live sessions for its weight.
@@ -110,8 +110,8 @@ pub fn draw_least_loaded<'a>(
     ready: &dyn Readiness,
     live: &dyn Live,
 ) -> Option<&'a Group> {
-    let first = race(salt.groups, key, rollout, ready)?;
-    let second = race(salt.second, key, rollout, ready)?;
+    let first = race(salt.groups, key, candidates(rollout, ready))?;
+    let second = race(salt.second, key, candidates(rollout, ready))?;
     // a / wa > b / wb, without a division
     let load = |group: &Group, other: &Group| {
         u128::from(live.of(group.id())) * u128::from(other.weight().get())
@@ -120,27 +120,37 @@ pub fn draw_least_loaded<'a>(
     Some(if is_busier { second } else { first })
 }
 
-fn race<'a>(
-    salt: SipHasher24,
-    key: DrawKey,
+/// The groups that a session can be drawn to, each with its name and weight.
+fn candidates<'a>(
     rollout: &'a Rollout,
     ready: &dyn Readiness,
-) -> Option<&'a Group> {
-    let mut best: Option<(f64, &Group)> = None;
-    for group in rollout.groups() {
-        if !group.takes_new_sessions() || ready.of(group.name()) != Ready::Yes {
+) -> impl Iterator<Item = (&'a Group, &'a str, Weight)> {
+    let groups = rollout.groups().iter();
+    let taking =
+        groups.filter(|group| group.takes_new_sessions() && ready.of(group.name()) == Ready::Yes);
+    taking.map(|group| (group, group.name().as_str(), group.weight()))
+}
+
+/// The candidate that `key` draws by weight; one of weight 0 never wins.
+pub(crate) fn race<'a, T>(
+    salt: SipHasher24,
+    key: DrawKey,
+    candidates: impl Iterator<Item = (&'a T, &'a str, Weight)>,
+) -> Option<&'a T> {
+    let mut best: Option<(f64, &str, &T)> = None;
+    for (candidate, name, weight) in candidates {
+        if weight.is_zero() {
             continue;
         }
-        let score = -libm::log(uniform(salt, key, group)) / f64::from(group.weight().get());
-        // equal scores are decided by name, so that the order of the groups has no say
-        let wins = best.is_none_or(|(least, winner)| {
-            score < least || (score == least && group.name() < winner.name())
-        });
+        let score = -libm::log(uniform(salt, key, name)) / f64::from(weight.get());
+        // equal scores are decided by name, so that the order of the candidates has no say
+        let wins = best
+            .is_none_or(|(least, winner, _)| score < least || (score == least && name < winner));
         if wins {
-            best = Some((score, group));
+            best = Some((score, name, candidate));
         }
     }
-    best.map(|(_, group)| group)
+    best.map(|(_, _, candidate)| candidate)
 }
 
 /// How much `endpoint` is preferred for `key` over others of its group: the greatest wins. It is
@@ -170,10 +180,15 @@ const ENDPOINT_SALT: &[u8; 16] = b"endpoint-choice/";
 const SHARE_SALT: &[u8; 16] = b"endpoint-shares/";
 
 fn salt(label: &str, service: &ServiceName) -> [u8; 16] {
+    salt_of(label, service.as_str())
+}
+
+/// A salt for draws of one kind about `name`.
+pub(crate) fn salt_of(label: &str, name: &str) -> [u8; 16] {
     let mut hash = Sha256::new();
     hash.update(label.as_bytes());
     hash.update([0]);
-    hash.update(service.as_str().as_bytes());
+    hash.update(name.as_bytes());
     let digest: [u8; 32] = hash.finalize().into();
     let mut salt = [0; 16];
     salt.copy_from_slice(digest.split_at(16).0);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod history;
+pub(crate) mod statistics;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -11,6 +11,7 @@ pub mod analysis;
 mod assign;
 mod clock;
 mod decide;
+mod experiment;
 #[cfg(test)]
 mod fixtures;
 mod fleet;
@@ -30,6 +31,10 @@ pub use assign::{DrawKey, DrawSalt, draw, draw_least_loaded, endpoint_draw, endp
 pub use clock::Clock;
 pub use decide::{
     Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
+};
+pub use experiment::{
+    Arm, ArmCodes, ArmName, Experiment, ExperimentError, ExperimentName, ExperimentSet, Given,
+    Joining, MAX_ARMS, MAX_CARRIED, MAX_EXPERIMENTS,
 };
 pub use fleet::{
     Acknowledged, Announced, Bounds, Digest, Engine, EngineError, EngineFuture, Fact, Fleet,

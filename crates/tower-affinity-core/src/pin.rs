@@ -7,7 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::{
-    EndpointCode, EndpointId, GroupCode, GroupId, Lifetimes, Revision, SessionId, Timestamp,
+    ArmCodes, EndpointCode, EndpointId, GroupCode, GroupId, Lifetimes, Revision, SessionId,
+    Timestamp,
 };
 
 pub use self::outcomes::Outcomes;
@@ -184,9 +185,9 @@ impl UnknownClaims {
 }
 
 /// The claims of a pin that mean something to this release.
-const MEANT: [&str; 19] = [
+const MEANT: [&str; 20] = [
     "aud", "sid", "grp", "sst", "iat", "exp", "rev", "arv", "mv", "mf", "mt", "mc", "ep", "out",
-    "fx", "rl", "nbf", "crit", "jti",
+    "arm", "fx", "rl", "nbf", "crit", "jti",
 ];
 
 impl fmt::Debug for UnknownClaims {
@@ -229,6 +230,8 @@ pub struct SessionPin {
     pub released: bool,
     /// What became of the session so far.
     pub outcomes: Outcomes,
+    /// The arms of experiments that the session was given; no move and no re-issue changes them.
+    pub arms: ArmCodes,
     /// Claims of other releases.
     pub unknown: UnknownClaims,
 }
@@ -258,6 +261,7 @@ impl SessionPin {
             placed: false,
             released: false,
             outcomes: Outcomes::default(),
+            arms: ArmCodes::default(),
             unknown: UnknownClaims::default(),
         }
     }

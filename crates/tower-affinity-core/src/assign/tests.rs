@@ -4,24 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::{DrawKey, DrawSalt, draw, endpoint_rank};
+use crate::fixtures::statistics::{chi_square, fresh};
 use crate::fixtures::{View, active, after, at, endpoint, name, rollout, salt, service, weights};
 use crate::{AlwaysReady, EndpointId, NewGroup, Readiness, Revision, Rollout};
 
 /// The number of new sessions of a statistical test.
 const SESSIONS: u64 = 20_000;
-
-/// Keys as fresh session ids give them: 128 bits without a pattern.
-fn fresh(n: u64) -> DrawKey {
-    // the finalizer of SplitMix64, twice
-    let mix = |mut z: u64| {
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    let step = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let (high, low) = (mix(step), mix(step ^ 0x5555_5555_5555_5555));
-    DrawKey((u128::from(high) << 64) | u128::from(low))
-}
 
 fn group_of(salt: &DrawSalt, key: DrawKey, rollout: &Rollout, ready: &dyn Readiness) -> String {
     draw(salt, key, rollout, ready).unwrap().name().to_string()
@@ -267,20 +255,6 @@ fn c023_one_key_is_one_group_on_every_replica() {
         );
     }
     assert_ne!(salt_here.key(b"u1"), salt_here.key(b"u2"));
-}
-
-/// Pearson's statistic of a table of 2 × 2.
-fn chi_square(pairs: impl Iterator<Item = (bool, bool)>) -> f64 {
-    let mut table = [[0.0_f64; 2]; 2];
-    for (a, b) in pairs {
-        let row = if a { &mut table[1] } else { &mut table[0] };
-        let cell = if b { &mut row[1] } else { &mut row[0] };
-        *cell += 1.0;
-    }
-    let [[n00, n01], [n10, n11]] = table;
-    let all = n00 + n01 + n10 + n11;
-    let difference = n00 * n11 - n01 * n10;
-    all * difference * difference / ((n00 + n01) * (n10 + n11) * (n00 + n10) * (n01 + n11))
 }
 
 #[test]

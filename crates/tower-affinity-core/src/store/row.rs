@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::{RowKey, Terms};
 use crate::{
-    EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupName, GroupRef, LastMove, Outcomes,
-    Revision, ServiceName, SessionPin, Timestamp, ToldCause, UnknownClaims,
+    ArmCodes, EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupName, GroupRef, LastMove,
+    Outcomes, Revision, ServiceName, SessionPin, Timestamp, ToldCause, UnknownClaims,
 };
 
 /// The greatest length of a row in bytes; a longer one is not looked at.
@@ -120,6 +120,8 @@ struct Document {
     rl: bool,
     #[serde(default, skip_serializing_if = "is_none")]
     out: u16,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arm: Option<String>,
     /// Claims of the pin that this release does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     more: Map<String, Value>,
@@ -181,6 +183,7 @@ impl RowCodec {
             fx: pin.placed,
             rl: pin.released,
             out: pin.outcomes.bits(),
+            arm: pin.arms.encode(),
             more: pin.unknown.0.as_deref().cloned().unwrap_or_default(),
         };
         // a struct of strings and numbers has no map key that could fail
@@ -262,6 +265,9 @@ fn pin(document: Document) -> Option<SessionPin> {
         placed: document.fx,
         released: document.rl,
         outcomes: Outcomes::from_bits(document.out),
+        arms: document
+            .arm
+            .map_or_else(ArmCodes::default, |text| ArmCodes::decode(&text)),
         unknown: UnknownClaims::unsigned(document.more),
     })
 }

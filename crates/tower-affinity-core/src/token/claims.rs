@@ -27,6 +27,7 @@ pub(super) struct Claims<'a> {
     pub(super) rl: bool,
     /// 0 for none.
     pub(super) out: u16,
+    pub(super) arm: Option<Cow<'a, str>>,
     /// Read and obeyed, never written by us.
     pub(super) nbf: Option<u64>,
     pub(super) unknown: UnknownClaims,
@@ -68,6 +69,9 @@ impl Serialize for Claims<'_> {
         }
         if self.out != 0 {
             map.serialize_entry("out", &self.out)?;
+        }
+        if let Some(arm) = &self.arm {
+            map.serialize_entry("arm", arm)?;
         }
         if let Some(unknown) = &self.unknown.0 {
             for (name, value) in unknown.iter() {
@@ -131,6 +135,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
         let (mut sst, mut iat, mut exp, mut rev, mut arv) = (None, None, None, None, None);
         let (mut mv, mut mf, mut mt, mut mc) = (None, None, None, None);
         let (mut ep, mut fx, mut rl, mut out, mut nbf) = (None, None, None, None, None);
+        let mut arm = None;
         let mut unknown: Option<Box<Map<String, Value>>> = None;
         while let Some(Text(name)) = map.next_key()? {
             match &*name {
@@ -150,6 +155,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
                 "fx" => once(&mut fx, map.next_value()?, "fx")?,
                 "rl" => once(&mut rl, map.next_value()?, "rl")?,
                 "out" => once(&mut out, map.next_value()?, "out")?,
+                "arm" => once(&mut arm, map.next_value::<Text<'_>>()?.0, "arm")?,
                 "nbf" => once(&mut nbf, map.next_value()?, "nbf")?,
                 // these bind a token to one moment or one reader, so they are not carried over
                 "crit" | "jti" => drop(map.next_value::<IgnoredAny>()?),
@@ -185,6 +191,7 @@ impl<'de> Visitor<'de> for ClaimsVisitor {
             fx: fx.unwrap_or(false),
             rl: rl.unwrap_or(false),
             out: out.unwrap_or(0),
+            arm,
             nbf,
             unknown: UnknownClaims(unknown),
         })

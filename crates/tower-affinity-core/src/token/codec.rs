@@ -12,7 +12,7 @@ use super::grant::GrantKey;
 use super::{CodeCollision, EndpointCodes, GroupCodes, Key, KeyId, Keyring};
 use crate::pin::SKEW;
 use crate::{
-    EndpointCode, EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupRef, LastMove,
+    ArmCodes, EndpointCode, EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupRef, LastMove,
     Lifetimes, Outcomes, Revision, Rollout, ServiceName, SessionPin, Timestamp, ToldCause,
     UnknownClaims,
 };
@@ -133,8 +133,9 @@ impl PinCodec {
     /// Seals a pin with the first key.
     ///
     /// Claims of other releases are left out of a token that would be longer than [`MAX_TOKEN`], then
-    /// what became of the session, which is counted again at worst, and then the endpoint: a session
-    /// can do without its own, and not without its group.
+    /// what became of the session, which is counted again at worst, then arms of experiments, the last
+    /// ones first, which are drawn anew, and then the endpoint: a session can do without its own, and
+    /// not without its group.
     /// The empty text is answered should the cryptography fail, which no key of ours makes it do.
     #[must_use]
     pub fn seal(&self, pin: &SessionPin) -> Sealed {
@@ -154,6 +155,12 @@ impl PinCodec {
         let mut token = key.sign(&claims);
         if token.len() > MAX_TOKEN {
             claims.out = 0;
+            token = key.sign(&claims);
+        }
+        let mut arms = pin.arms.clone();
+        while token.len() > MAX_TOKEN && claims.arm.is_some() {
+            arms = arms.without_last();
+            claims.arm = arms.encode().map(Cow::Owned);
             token = key.sign(&claims);
         }
         if token.len() > MAX_TOKEN {
@@ -269,6 +276,7 @@ impl PinCodec {
             fx: pin.placed,
             rl: pin.released,
             out: pin.outcomes.bits(),
+            arm: pin.arms.encode().map(Cow::Owned),
             nbf: None,
             unknown: pin.unknown.clone(),
         }
@@ -363,6 +371,9 @@ fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {
         placed: claims.fx,
         released: claims.rl,
         outcomes: Outcomes::from_bits(claims.out),
+        arms: claims
+            .arm
+            .map_or_else(ArmCodes::default, |text| ArmCodes::decode(&text)),
         unknown: claims.unknown,
     })
 }

@@ -3,8 +3,8 @@
 use super::chunked::Number;
 use super::names::Names;
 use crate::{
-    EndpointRef, GroupRef, LastMove, MoveCause, Outcomes, Revision, RowKey, SessionId, SessionPin,
-    Timestamp, UnknownClaims,
+    ArmCodes, EndpointRef, GroupRef, LastMove, MoveCause, Outcomes, Revision, RowKey, SessionId,
+    SessionPin, Timestamp, UnknownClaims,
 };
 
 /// A key and its pin, without names.
@@ -41,6 +41,7 @@ pub(super) fn is_whole(pin: &SessionPin) -> bool {
     let fits = |time: Timestamp| time == Timestamp::from_secs(second(time).into());
     times.chain(last.map(|last| last.at)).all(fits)
         && last.is_none_or(|last| last.from.known().is_some() && last.cause.known().is_some())
+        && pin.arms.is_empty()
         && pin.unknown.is_empty()
 }
 
@@ -123,6 +124,7 @@ impl Packed {
             placed: self.flags & PLACED != 0,
             released: self.flags & RELEASED != 0,
             outcomes: Outcomes::from_bits(self.outcomes),
+            arms: ArmCodes::default(),
             unknown: UnknownClaims::default(),
         })
     }
