@@ -43,11 +43,11 @@ bench-metrics rounds="8" seconds="4":
     #!/usr/bin/env bash
     set -euo pipefail
     built="${CARGO_TARGET_DIR:-target}/release"
-    cargo build --release -p affinity-measure --bin gateways
+    cargo build --release -p affinity-measure --example gateways
     cargo build --release -p gateway --no-default-features
     cp "$built/gateway" "$built/gateway-without-metrics"
     cargo build --release -p gateway
-    "$built/gateways" {{rounds}} {{seconds}} without="$built/gateway-without-metrics" with="$built/gateway"
+    "$built/examples/gateways" {{rounds}} {{seconds}} without="$built/gateway-without-metrics" with="$built/gateway"
 
 # Measure what stored assignments cost, beside other maps; with 10 million rows it needs 6 GB and some minutes.
 bench-stores rows="1000000":
@@ -67,11 +67,11 @@ interleavings runs="2000":
 
 # Draw a day of sessions as a store counts them, with and without expiry.
 plot-live-counts:
-    cargo run --release -p affinity-measure --bin day -- docs/live-counts.svg
+    cargo run --release -p affinity-measure --example day -- docs/live-counts.svg
 
 # Send a million sessions through the layers in a day of virtual time; fails if a count is ever wrong.
 million-sessions:
-    cargo run --release -p affinity-measure --bin million
+    cargo run --release -p affinity-measure --example million
 
 # Ten million requests of clients that return nothing, in stored mode: no row and no memory may be left.
 flood-store:
@@ -109,6 +109,14 @@ upgrades:
 # Play the same seeds with and without optimisation: every event has to be the same.
 same-trace seeds="32":
     test "$(cargo run -q -p tower-affinity-testing --example sim -- --seeds {{seeds}})" = "$(cargo run -q --release -p tower-affinity-testing --example sim -- --seeds {{seeds}})"
+
+# Compare what the libraries offer with what they offered at a revision (needs cargo-semver-checks).
+semver rev="HEAD~1":
+    cargo semver-checks --baseline-rev {{rev}} -p tower-affinity-core -p tower-affinity -p tower-affinity-testing -p affinity-gateway --default-features --features tower-affinity/axum
+
+# Pack every package as it would be published, and build each from its pack.
+package:
+    cargo package --workspace
 
 # Everything CI runs.
 ci:

@@ -3,6 +3,8 @@
 //! [`Gateway`] is one process: a data plane that proxies, a control plane that changes the rollout,
 //! and an admin side. The modules are listed in reading order.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod config;
 
 // The path of a request, in its order.

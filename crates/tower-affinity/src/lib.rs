@@ -20,6 +20,8 @@
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
 //!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod carrier;
 mod clock;
 mod error;
