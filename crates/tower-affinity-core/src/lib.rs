@@ -30,7 +30,8 @@ mod token;
 pub use assign::{DrawKey, DrawSalt, draw, draw_least_loaded, endpoint_draw, endpoint_rank};
 pub use clock::Clock;
 pub use decide::{
-    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Shown, decide,
+    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Serving,
+    Shown, decide,
 };
 pub use experiment::{
     Arm, ArmCodes, ArmName, Experiment, ExperimentError, ExperimentName, ExperimentSet, Given,
@@ -64,6 +65,6 @@ pub use store::{
 };
 pub use time::Timestamp;
 pub use token::{
-    Algorithm, CodeCollision, EndpointCodes, GroupCodes, Key, KeyDigest, KeyError, KeyId, Keyring,
-    MAX_KEYS, MAX_OVERRIDE, MAX_TOKEN, Opened, Override, PinCodec, Sealed,
+    Algorithm, CodeCollision, EndpointCodes, GroupCodes, HOP_LIFE, Key, KeyDigest, KeyError, KeyId,
+    Keyring, MAX_HOP, MAX_KEYS, MAX_OVERRIDE, MAX_TOKEN, Opened, Override, PinCodec, Sealed,
 };

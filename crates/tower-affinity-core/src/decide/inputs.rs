@@ -21,7 +21,7 @@ pub struct Inputs<'a> {
     /// The salt of the service.
     pub salt: &'a DrawSalt,
     /// The group that this very process is, if it is one: a balancer in front has drawn already.
-    pub serving: Option<&'a GroupName>,
+    pub serving: Option<Serving<'a>>,
     /// The request's one reading of the clock.
     pub now: Timestamp,
     /// A fresh session id from the system's random generator.
@@ -40,6 +40,15 @@ impl std::fmt::Debug for Inputs<'_> {
             .field("newer", &self.newer)
             .finish_non_exhaustive()
     }
+}
+
+/// The group that this very process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serving<'a> {
+    /// The group.
+    pub group: &'a GroupName,
+    /// Whether this process takes what belongs to another group there, instead of refusing it.
+    pub forwards: bool,
 }
 
 /// What the client showed, trusted or not.

@@ -7,6 +7,7 @@
 )]
 
 mod bytes;
+mod forwarding;
 mod moves;
 mod requests;
 mod steps;

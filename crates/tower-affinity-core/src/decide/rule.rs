@@ -50,19 +50,8 @@ pub fn decide(inputs: &Inputs<'_>) -> Outcome {
 }
 
 impl Inputs<'_> {
-    /// Where a request goes that has no session: the stable group, or this very process if a
-    /// balancer in front has drawn already.
-    fn default_group(&self) -> GroupId {
-        let Some(name) = self.serving else {
-            return self.rollout.stable_id();
-        };
-        let known = self.rollout.group(name).map(|group| group.id().clone());
-        // a process can be up before its group is registered; generation 0 is never in a pin
-        known.unwrap_or_else(|| GroupId::new(name.clone(), 0))
-    }
-
     fn drawn_afresh(&self) -> Decision {
-        if self.serving.is_some() {
+        if !self.is_drawn() {
             return bypassed(Cause::Connection, self.default_group());
         }
         match self.draw(self.fresh.into()) {
@@ -188,16 +177,16 @@ impl Inputs<'_> {
         if absence == Absence::Preflight {
             return without_session(self.default_group());
         }
-        let group = match self.serving {
-            // the balancer in front has drawn already, whatever our weights say
-            Some(name) => match self.rollout.group(name) {
-                Some(group) if matches!(group.state(), State::Active) => group,
-                _ => return without_session(self.default_group()),
-            },
-            None => match self.draw_new(policy, self.presented.key.unwrap_or(self.fresh.into())) {
+        let group = if self.is_drawn() {
+            match self.draw_new(policy, self.presented.key.unwrap_or(self.fresh.into())) {
                 Some(group) => group,
                 None => return refused(Cause::NoReady, None),
-            },
+            }
+        } else {
+            match self.drawn_here() {
+                Some(group) => group,
+                None => return without_session(self.default_group()),
+            }
         };
         if absence == Absence::Withheld {
             return without_session(group.id().clone());
@@ -264,25 +253,6 @@ impl Inputs<'_> {
             cohort: Cohort::of(pin, self.rollout.step_revision()),
             pin: Some(pin.clone()),
             ..refused(cause, group)
-        }
-    }
-
-    /// A process that serves one group refuses what belongs to another.
-    fn served_here(&self, decision: Decision) -> Decision {
-        let elsewhere = self.serving.is_some_and(|serving| {
-            decision
-                .group
-                .as_ref()
-                .is_some_and(|group| group.name() != serving)
-        });
-        if !elsewhere || decision.kind == Kind::Refused {
-            return decision;
-        }
-        Decision {
-            kind: Kind::Refused,
-            cause: Cause::NotServedHere,
-            issue: false,
-            ..decision
         }
     }
 

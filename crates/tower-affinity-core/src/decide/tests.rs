@@ -4,6 +4,7 @@
 mod ask;
 mod behind;
 mod endpoint;
+mod forwarding;
 mod issue;
 mod levels;
 mod lost;

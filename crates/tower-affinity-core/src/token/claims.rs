@@ -82,7 +82,7 @@ impl Serialize for Claims<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Claims<'de> {
+impl<'de: 'a, 'a> Deserialize<'de> for Claims<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ClaimsVisitor)
     }

@@ -9,6 +9,7 @@ use jsonwebtoken::errors::ErrorKind;
 use super::claims::{Claims, Last};
 use super::code::Coder;
 use super::grant::GrantKey;
+use super::hop::HopKey;
 use super::{CodeCollision, EndpointCodes, GroupCodes, Key, KeyId, Keyring};
 use crate::pin::SKEW;
 use crate::{
@@ -29,6 +30,7 @@ pub struct PinCodec {
     service: ServiceName,
     keys: Vec<CodecKey>,
     grants: Vec<GrantKey>,
+    hops: Vec<HopKey>,
 }
 
 #[derive(Clone)]
@@ -80,6 +82,7 @@ impl PinCodec {
         Self {
             keys: keys.collect(),
             grants: keyring.keys().iter().filter_map(GrantKey::new).collect(),
+            hops: keyring.keys().iter().filter_map(HopKey::new).collect(),
             service,
         }
     }
@@ -92,6 +95,15 @@ impl PinCodec {
 
     pub(super) fn grants(&self) -> &[GrantKey] {
         &self.grants
+    }
+
+    pub(super) fn hops(&self) -> &[HopKey] {
+        &self.hops
+    }
+
+    /// The claims of a pin under the first key.
+    pub(super) fn claims_of<'a>(&self, pin: &'a SessionPin) -> Option<Claims<'a>> {
+        self.keys.first().map(|key| self.claims(key, pin))
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
@@ -335,7 +347,7 @@ fn encoded_header(key: &Key) -> String {
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header).unwrap_or_default())
 }
 
-fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {
+pub(super) fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {
     let code = |text: &str| {
         GroupCode::decode(text)
             .map(GroupRef::Unknown)

@@ -12,6 +12,7 @@ mod endpoints;
 mod forge;
 mod forgery;
 mod headers;
+mod hop;
 mod keys;
 mod length;
 mod opaque;

@@ -86,8 +86,9 @@ impl AffinityBuilder {
     }
 
     /// The group that this process is, where a balancer and not a gateway is in front: new
-    /// sessions are its own, and a request for another group is answered 421. By default the
-    /// layer decides, and the application branches on the decision.
+    /// sessions are its own, and a request for another group is answered 421, or forwarded where the
+    /// layer is given to a [`PeerForwardLayer`](crate::PeerForwardLayer). By default the layer
+    /// decides, and the application branches on the decision.
     pub fn serving(self, group: GroupName) -> Self {
         Self {
             serving: Some(group),
@@ -194,7 +195,7 @@ impl AffinityBuilder {
         let carriers = self
             .carriers
             .unwrap_or_else(|| vec![Carrier::Cookie, Carrier::Header]);
-        let pin = PinLayer::new(Arc::clone(&codec))
+        let mut pin = PinLayer::new(Arc::clone(&codec))
             .scopes(scopes, self.lifetimes)
             .carriers(&carriers)
             .cookie(cookie)
@@ -214,6 +215,7 @@ impl AffinityBuilder {
                 tracing::warn!(%group, "this process serves a group that the rollout does not know");
             }
             assign = assign.serving(group);
+            pin = pin.takes_hops();
         }
         if let Some(ready) = self.readiness {
             assign = assign.readiness(ready);

@@ -3,11 +3,14 @@
 mod builder;
 mod extension;
 
+use std::sync::Arc;
+
 use tower_layer::Layer;
 
 pub use self::builder::{AffinityBuilder, BuildError};
 pub use self::extension::Affinity;
 use crate::assign::{Assign, AssignLayer};
+use crate::balance::Groups;
 use crate::record::Recorder;
 use crate::signal::{SignalLayer, SignalService};
 use crate::wire::{PinLayer, PinService};
@@ -79,6 +82,20 @@ impl AffinityLayer {
     /// Collects what the layer needs: a keyring, a service and a rollout.
     pub fn builder() -> AffinityBuilder {
         AffinityBuilder::default()
+    }
+
+    /// The layer of a process that takes what belongs to other groups to `peers`.
+    pub(crate) fn forwarding(self, peers: Groups) -> Self {
+        let assign = self.assign.readiness(Arc::new(peers)).forwards();
+        Self { assign, ..self }
+    }
+
+    pub(crate) fn as_assign(&self) -> &AssignLayer {
+        &self.assign
+    }
+
+    pub(crate) fn as_pin(&self) -> &PinLayer {
+        &self.pin
     }
 
     /// What counts for all of it.

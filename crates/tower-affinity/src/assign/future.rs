@@ -11,6 +11,7 @@ use pin_project_lite::pin_project;
 use tower_affinity_core::{SessionPin, StoreCall};
 use tower_service::Service;
 
+use super::hop::tell_peer;
 use super::question::{Asking, Question, Wait};
 use super::service::serve;
 use super::settle::Settle;
@@ -57,6 +58,8 @@ pin_project! {
         Inner { #[pin] inner: F, affinity: Affinity, settle: Settle, state: Arc<State>, grpc: bool },
         Kept { response: Option<Response<R>>, affinity: Affinity, grpc: bool, call: StoreCall<Option<SessionPin>> },
         Refused { response: Option<Response<R>>, affinity: Affinity, grpc: bool },
+        // decided by a peer, which settles the pin
+        OfPeer { #[pin] inner: F, affinity: Affinity, grpc: bool },
     }
 }
 
@@ -74,6 +77,14 @@ impl<F, R> Answer<F, R> {
             affinity,
             settle,
             state,
+            grpc,
+        }
+    }
+
+    pub(super) fn of_peer(inner: F, affinity: Affinity, grpc: bool) -> Self {
+        Self::OfPeer {
+            inner,
+            affinity,
             grpc,
         }
     }
@@ -207,6 +218,15 @@ where
                 affinity,
                 grpc,
             } => (response, affinity, *grpc),
+            AnswerProj::OfPeer {
+                inner,
+                affinity,
+                grpc,
+            } => {
+                let mut response = ready!(inner.poll(cx))?;
+                tell_peer(&mut response);
+                return Poll::Ready(Ok(finished(response, affinity.clone(), *grpc)));
+            }
         };
         #[expect(
             clippy::expect_used,

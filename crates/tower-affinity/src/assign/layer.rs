@@ -8,6 +8,7 @@ use tower_affinity_core::{
 };
 use tower_layer::Layer;
 
+use super::here::Here;
 use super::service::Assign;
 use super::state::{State, View};
 use crate::clock::SystemClock;
@@ -37,7 +38,9 @@ impl AssignLayer {
                 rollouts,
                 codec,
                 ready: Arc::new(AlwaysReady),
+                peers: Arc::new(AlwaysReady),
                 serving: None,
+                forwards: false,
                 clock: Arc::new(SystemClock::new()),
                 recorder: Recorder::default(),
                 expiries: Expiries::default(),
@@ -48,7 +51,7 @@ impl AssignLayer {
 
     /// Which groups are ready; by default all.
     pub fn readiness(self, ready: Arc<dyn Readiness>) -> Self {
-        self.with(|state| state.ready = ready)
+        self.with(|state| state.peers = ready)
     }
 
     /// The group that this process is, where no gateway draws for it.
@@ -76,9 +79,35 @@ impl AssignLayer {
         self.with(|state| state.store = Some(store))
     }
 
+    /// What belongs to another group is taken there.
+    pub(crate) fn forwards(self) -> Self {
+        self.with(|state| state.forwards = true)
+    }
+
+    pub(crate) fn as_serving(&self) -> Option<&GroupName> {
+        self.state.serving.as_ref()
+    }
+
+    pub(crate) fn as_rollouts(&self) -> &Rollouts {
+        &self.state.rollouts
+    }
+
+    pub(crate) fn as_codec(&self) -> &Arc<PinCodec> {
+        &self.state.codec
+    }
+
+    pub(crate) fn as_clock(&self) -> &Arc<dyn Clock> {
+        &self.state.clock
+    }
+
     fn with(self, change: impl FnOnce(&mut State)) -> Self {
         let mut state = State::clone(&self.state);
         change(&mut state);
+        let peers = Arc::clone(&state.peers);
+        state.ready = match state.serving.clone() {
+            Some(group) => Arc::new(Here { group, peers }),
+            None => peers,
+        };
         Self {
             state: Arc::new(state),
         }

@@ -38,6 +38,8 @@
 
 mod endpoints;
 mod future;
+mod here;
+mod hop;
 mod layer;
 mod question;
 mod refuse;
@@ -47,5 +49,6 @@ mod state;
 mod stored;
 
 pub use self::future::ResponseFuture;
+pub(crate) use self::hop::FromPeer;
 pub use self::layer::AssignLayer;
 pub use self::service::Assign;

@@ -94,6 +94,7 @@ impl Question {
                 at,
                 navigation,
                 visit: _,
+                hop: _,
             }) => {
                 let policy = scope.as_ref().map(|scope| *scope.policy());
                 (shows, policy, Settle::new(scope, at, navigation, rollout))
@@ -175,7 +176,7 @@ impl Question {
                 ready: &*state.ready,
                 live: &self.live,
                 salt: &state.salt,
-                serving: state.serving.as_ref(),
+                serving: state.serving(),
                 now: self.settle.at(),
                 fresh: fresh_session(),
                 newer,

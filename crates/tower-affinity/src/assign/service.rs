@@ -11,6 +11,7 @@ use tower_affinity_core::{Cause, Cohort, Decision, Kind, LiveCounts};
 use tower_service::Service;
 
 use super::future::{Answer, ResponseFuture, Undecided};
+use super::hop;
 use super::question::{Asking, Decided, Question};
 use super::refuse::{refusal, visited};
 use super::state::State;
@@ -45,7 +46,7 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let presented = request.extensions_mut().remove::<Presented>();
+        let mut presented = request.extensions_mut().remove::<Presented>();
         if let Some(visit) = presented.as_ref().and_then(|presented| presented.visit) {
             let decision = Decision {
                 kind: Kind::Refused,
@@ -61,6 +62,13 @@ where
             let affinity = Affinity::new(decision);
             let grpc = is_grpc(request.headers());
             return ResponseFuture::answered(Answer::refused(response, affinity, grpc));
+        }
+        let hop = presented
+            .as_mut()
+            .and_then(|presented| presented.hop.take());
+        if let Some(decision) = hop {
+            let answer = hop::serve(&mut self.inner, &self.state, request, *decision);
+            return ResponseFuture::answered(answer);
         }
         let question = Question::new(&self.state, presented);
         match question.ask(&self.state) {

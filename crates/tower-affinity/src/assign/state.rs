@@ -6,7 +6,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tower_affinity_core::{
     Clock, DrawSalt, GroupCodes, GroupName, GroupRef, PinCodec, PinStore, Readiness, Rollout,
-    SessionPin, StoreCall,
+    Serving, SessionPin, StoreCall,
 };
 
 use super::endpoints::Endpoints;
@@ -21,8 +21,11 @@ pub(super) struct State {
     pub(super) codec: Arc<PinCodec>,
     pub(super) view: Arc<ArcSwap<View>>,
     pub(super) salt: DrawSalt,
+    /// What the rule is told: as `peers` says, but for the group of this process.
     pub(super) ready: Arc<dyn Readiness>,
+    pub(super) peers: Arc<dyn Readiness>,
     pub(super) serving: Option<GroupName>,
+    pub(super) forwards: bool,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,
     pub(super) expiries: Expiries,
@@ -47,6 +50,12 @@ impl View {
 }
 
 impl State {
+    pub(super) fn serving(&self) -> Option<Serving<'_>> {
+        let forwards = self.forwards;
+        let serving = self.serving.as_ref();
+        serving.map(|group| Serving { group, forwards })
+    }
+
     /// A pin was verified, or is going to be issued.
     pub(super) fn note(&self, pin: &SessionPin) {
         if let GroupRef::Known(id) = &pin.group {

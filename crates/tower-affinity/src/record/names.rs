@@ -20,6 +20,8 @@ pub(super) const STREAMS_CUT: &str = "affinity_streams_cut_total";
 pub(super) const LATE_PINS: &str = "affinity_late_pins_total";
 pub(super) const WRONG_GROUP: &str = "affinity_wrong_group_total";
 pub(super) const RETRIES: &str = "affinity_retries_total";
+pub(super) const PEER_REQUESTS: &str = "affinity_peer_requests_total";
+pub(super) const HOPS_REJECTED: &str = "affinity_hops_rejected_total";
 pub(super) const MISDIRECTED: &str = "affinity_misdirected_total";
 pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
 pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
@@ -46,7 +48,7 @@ pub(super) const LOCAL: &str = "affinity_local_sessions";
 pub(super) const LOCAL_ENDED: &str = "affinity_local_sessions_ended_total";
 pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 26] = [
+const COUNTERS: [(&str, &str); 28] = [
     (
         SESSIONS_FAILED,
         "Sessions with an answer that was an error, or whose application said so",
@@ -109,6 +111,11 @@ const COUNTERS: [(&str, &str); 26] = [
         RETRIES,
         "Requests that were sent again or might have been, by outcome",
     ),
+    (
+        PEER_REQUESTS,
+        "Requests in a process that forwards to its peers or was sent one, by outcome",
+    ),
+    (HOPS_REJECTED, "Marks of peers that were ignored, by cause"),
     (
         MISDIRECTED,
         "Requests for another group that this endpoint refused",
@@ -184,7 +191,7 @@ mod tests {
     use crate::balance::{EjectionReason, EndpointState};
     use crate::record::outcomes::Ending;
     use crate::record::series::CodeClass;
-    use crate::record::{LocalEnd, RetryOutcome};
+    use crate::record::{LocalEnd, PeerOutcome, RetryOutcome};
 
     const PAGE: &str = include_str!("../../../../docs/metrics.md");
 
@@ -212,6 +219,7 @@ mod tests {
         let values = causes
             .chain(ends)
             .chain(retries)
+            .chain(PeerOutcome::ALL.iter().map(|outcome| outcome.as_str()))
             .chain(kinds)
             .chain(cohorts)
             .chain(classes);

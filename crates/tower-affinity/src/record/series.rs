@@ -13,6 +13,7 @@ use super::auth::AuthSeries;
 use super::live::Live;
 use super::names;
 use super::outcomes::OutcomeSeries;
+use super::peers::PeerOutcome;
 use super::retry::RetryOutcome;
 use super::source::{Kept, Source};
 use super::tally::{Steps, TallySeries};
@@ -140,6 +141,7 @@ pub(super) struct Series {
     wrong_group: Kept<Counter>,
     misdirected: Kept<Counter>,
     retries: [Kept<Counter>; RetryOutcome::ALL.len()],
+    peers: [Kept<Counter>; PeerOutcome::ALL.len()],
     confirmed: Kept<Counter>,
     live: OnceLock<Live>,
     outcomes: OutcomeSeries,
@@ -163,6 +165,7 @@ impl Series {
             wrong_group: Kept::default(),
             misdirected: Kept::default(),
             retries: Default::default(),
+            peers: Default::default(),
             confirmed: Kept::default(),
             live: OnceLock::new(),
             outcomes: OutcomeSeries::default(),
@@ -177,6 +180,10 @@ impl Series {
 
     pub(super) fn outcomes(&self) -> &OutcomeSeries {
         &self.outcomes
+    }
+
+    pub(super) fn peers(&self) -> &[Kept<Counter>] {
+        &self.peers
     }
 
     pub(super) fn tally(&self) -> &TallySeries {

@@ -12,14 +12,14 @@ use crate::problem::Problem;
 
 /// What is to be answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     problem: Problem,
     detail: &'static str,
 }
 
 impl Answer {
     /// The answer to `error`: the first thing known among it and its sources decides.
-    pub(super) fn to(error: &BoxError) -> Self {
+    pub(crate) fn to(error: &BoxError) -> Self {
         let error: &(dyn Error + 'static) = &**error;
         let (mut known, mut next) = (None, Some(error));
         while let (None, Some(error)) = (known, next) {
@@ -35,7 +35,7 @@ impl Answer {
         answer
     }
 
-    pub(super) fn response<R: From<Bytes>>(self) -> Response<R> {
+    pub(crate) fn response<R: From<Bytes>>(self) -> Response<R> {
         self.problem.response(self.detail)
     }
 

@@ -62,6 +62,7 @@ mod tests;
 
 use tower_layer::Layer;
 
+pub(crate) use self::answer::Answer;
 pub use self::fault::UpstreamFault;
 pub use self::future::ResponseFuture;
 pub use self::service::Respond;

@@ -30,11 +30,15 @@
 pub(crate) mod said;
 mod service;
 
+use http::HeaderName;
 use tower_affinity_core::Outcomes;
 use tower_layer::Layer;
 
 pub use self::service::{ResponseFuture, SignalService};
 use crate::record::Recorder;
+
+const SESSION: HeaderName = HeaderName::from_static("affinity-session");
+const OUTCOME: HeaderName = HeaderName::from_static("affinity-outcome");
 
 /// What the application says about its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,11 +9,8 @@ use pin_project_lite::pin_project;
 use tower_affinity_core::Said;
 use tower_service::Service;
 
-use super::{Outcome, Signal, said};
+use super::{OUTCOME, Outcome, SESSION, Signal, said};
 use crate::record::Recorder;
-
-const SESSION: HeaderName = HeaderName::from_static("affinity-session");
-const OUTCOME: HeaderName = HeaderName::from_static("affinity-outcome");
 
 /// Turns what the application says in headers into a [`Signal`]; see the [module](super).
 #[derive(Clone, Debug)]

@@ -54,7 +54,7 @@ use tower_layer::Layer;
 
 pub use self::future::ResponseFuture;
 pub use self::names::is_ours;
-pub(crate) use self::names::{GROUP, correct};
+pub(crate) use self::names::{GROUP, correct, remove_answered, remove_spoofed, set};
 pub use self::service::GroupTag;
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](self).

@@ -25,12 +25,12 @@ pub fn is_ours(name: &HeaderName) -> bool {
 }
 
 /// Removes what a client sent under our names, duplicates included.
-pub(super) fn remove_spoofed(headers: &mut HeaderMap) {
+pub(crate) fn remove_spoofed(headers: &mut HeaderMap) {
     remove(headers, is_ours);
 }
 
 /// Removes what an endpoint sent under our names, but for what is read outside of here.
-pub(super) fn remove_answered(headers: &mut HeaderMap) {
+pub(crate) fn remove_answered(headers: &mut HeaderMap) {
     remove(headers, |name| {
         is_ours(name) && !READ_OUTSIDE.contains(&name.as_str())
     });
@@ -44,7 +44,7 @@ fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> bool) {
 }
 
 /// Sets our headers, once each.
-pub(super) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
+pub(crate) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
     let decision = affinity.decision();
     insert(headers, GROUP, affinity.group().to_owned());
     if let Some(session) = affinity.session() {

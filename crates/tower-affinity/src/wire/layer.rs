@@ -40,6 +40,7 @@ impl PinLayer {
                 },
                 clock: Arc::new(SystemClock::new()),
                 recorder: Recorder::default(),
+                takes_hops: false,
             }),
         }
         .with(|_| {})
@@ -83,6 +84,15 @@ impl PinLayer {
     /// What counts pins.
     pub fn recorder(self, recorder: Recorder) -> Self {
         self.with(|wire| wire.recorder = recorder)
+    }
+
+    /// What a peer has decided is served as it says: this process is one of the groups.
+    pub(crate) fn takes_hops(self) -> Self {
+        self.with(|wire| wire.takes_hops = true)
+    }
+
+    pub(crate) fn as_scopes(&self) -> &[Arc<Scope>] {
+        &self.wire.scopes
     }
 
     fn with(mut self, change: impl FnOnce(&mut Wire)) -> Self {

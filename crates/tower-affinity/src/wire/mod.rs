@@ -42,6 +42,7 @@
 mod cache;
 mod future;
 mod grant;
+mod hop;
 mod layer;
 mod read;
 mod scope;
@@ -51,6 +52,7 @@ mod write;
 
 pub use self::future::ResponseFuture;
 pub(crate) use self::grant::{ClearOverride, Visit};
+pub(crate) use self::hop::HEADER as HOP;
 pub use self::layer::PinLayer;
 pub use self::read::Presented;
 pub use self::scope::{AssignBy, CachePolicy, InvalidPath, PathPattern, Scope};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use http::header::{ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request};
 use tower_affinity_core::{
-    Absence, Chosen, DrawKey, Fault, Level, Presented as Shows, Shown, Timestamp, choose, present,
+    Absence, Chosen, Decision, DrawKey, Fault, Level, Presented as Shows, Shown, Timestamp, choose,
+    present,
 };
 
 use super::grant::{self, Grant, Visit};
@@ -32,6 +33,8 @@ pub struct Presented {
     pub(crate) navigation: bool,
     /// A request for our own path.
     pub(crate) visit: Option<Visit>,
+    /// What a peer has decided for it.
+    pub(crate) hop: Option<Box<Decision>>,
 }
 
 /// What the answer has to know of the request.
@@ -55,6 +58,9 @@ impl Wire {
             .iter()
             .find(|scope| scope.path.matches(path))
             .cloned();
+        if let Some(decision) = self.hop(request.headers_mut(), at) {
+            return self.marked(request, scope, at, decision);
+        }
         let by_query = self.carriers.header.then(|| query::take(request)).flatten();
         let method = request.method().clone();
         let headers = request.headers();
@@ -83,15 +89,13 @@ impl Wire {
         };
         let presented = Presented {
             visit,
+            hop: None,
             shows: Shows { shown, key, chosen },
             scope: scope.clone(),
             at,
             navigation: restarts && is_navigation(&method, headers),
         };
-        let headers = request.headers_mut();
-        cookie::remove(headers, &self.own_names);
-        headers.remove(header::PIN);
-        headers.remove(grant::HEADER);
+        self.remove_ours(request.headers_mut());
         (
             presented,
             Came {
@@ -102,6 +106,13 @@ impl Wire {
                 grant,
             },
         )
+    }
+
+    /// Neither the application nor an endpoint sees what is between the client and us.
+    pub(super) fn remove_ours(&self, headers: &mut HeaderMap) {
+        cookie::remove(headers, &self.own_names);
+        headers.remove(header::PIN);
+        headers.remove(grant::HEADER);
     }
 
     /// The one pin that counts and the carrier that it came in.

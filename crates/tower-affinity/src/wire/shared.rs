@@ -25,6 +25,8 @@ pub(super) struct Wire {
     pub(super) own_names: Vec<Box<str>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,
+    /// Whether marks of peers are read; they are removed in any case.
+    pub(super) takes_hops: bool,
 }
 
 #[derive(Clone, Copy, Debug)]

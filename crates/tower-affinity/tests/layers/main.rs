@@ -27,6 +27,7 @@ mod lost;
 mod manners;
 mod overrides;
 mod patience;
+mod peers;
 mod refusals;
 mod replay;
 mod replicas;

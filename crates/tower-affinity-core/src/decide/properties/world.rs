@@ -6,8 +6,8 @@ use crate::fixtures::history::{NAMES, Reached, any_verb, group, play, play_four,
 use crate::fixtures::{View, endpoint, lifetimes, salt, session};
 use crate::{
     Absence, Decision, EndpointRef, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, LiveCounts,
-    Newer, OnGone, OnStep, Outcome, Policy, Presented, Revision, Rollout, SessionPin, Shown,
-    Timestamp, decide,
+    Newer, OnGone, OnStep, Outcome, Policy, Presented, Revision, Rollout, Serving, SessionPin,
+    Shown, Timestamp, decide,
 };
 
 /// What a replica is and what a client asks it.
@@ -104,6 +104,11 @@ impl World {
     }
 
     pub(super) fn outcome(&self, shown: &Shown) -> Outcome {
+        self.outcome_in(shown, None)
+    }
+
+    /// The answer of a process that is one of the groups.
+    pub(super) fn outcome_in(&self, shown: &Shown, serving: Option<Serving<'_>>) -> Outcome {
         let presented = Presented {
             shown: shown.clone(),
             key: None,
@@ -116,7 +121,7 @@ impl World {
             ready: &self.view(),
             live: &LiveCounts::Unknown,
             salt: &salt(),
-            serving: None,
+            serving,
             now: self.now,
             fresh: session(self.fresh),
             newer: Newer::Proved,

@@ -8,7 +8,7 @@ use crate::fixtures::{Counted, View, after, at, drawn_to, id, lifetimes, name, s
 use crate::{
     AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
     GroupRef, Inputs, Level, LiveCounts, NewGroup, Newer, OnGone, OnStep, Outcome, Override,
-    Policy, Presented, Revision, Rollout, SessionId, SessionPin, Shown, Timestamp, decide,
+    Policy, Presented, Revision, Rollout, Serving, SessionId, SessionPin, Shown, Timestamp, decide,
 };
 
 /// Revision 10: A (stable, weight 90) and B (10) are active, C drains, D is staged, E, F and G are
@@ -50,6 +50,7 @@ pub(super) struct Ask {
     pub(super) rollout: Rollout,
     pub(super) view: View,
     pub(super) serving: Option<GroupName>,
+    pub(super) forwards: bool,
     pub(super) now: Timestamp,
     pub(super) newer: Newer,
     pub(super) fresh: SessionId,
@@ -76,6 +77,7 @@ impl Ask {
             rollout,
             view: View::default(),
             serving: None,
+            forwards: false,
             now: at(0),
             newer: Newer::Unasked,
             live: LiveCounts::Unknown,
@@ -173,6 +175,14 @@ impl Ask {
         }
     }
 
+    /// In a process of that group that takes what belongs to others to them.
+    pub(super) fn forwarding(self, group: &str) -> Self {
+        Self {
+            forwards: true,
+            ..self.serving(group)
+        }
+    }
+
     pub(super) fn newer(self, newer: Newer) -> Self {
         Self { newer, ..self }
     }
@@ -201,7 +211,10 @@ impl Ask {
             ready: &self.view,
             live: &self.live,
             salt: &salt(),
-            serving: self.serving.as_ref(),
+            serving: self.serving.as_ref().map(|group| Serving {
+                group,
+                forwards: self.forwards,
+            }),
             now: self.now,
             fresh: self.fresh,
             newer: self.newer,

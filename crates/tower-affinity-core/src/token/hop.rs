@@ -1,0 +1,186 @@
+//! Hop marks: what one process of a service has decided, for the peer that it takes the request to.
+//! No mark is a pin.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hkdf::Hkdf;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use super::claims::Claims;
+use super::codec::pin;
+use super::{Key, KeyId, PinCodec};
+use crate::pin::SKEW;
+use crate::{Cause, Cohort, Decision, Fault, GroupId, GroupRef, Kind, Timestamp};
+
+/// How long a mark is good for: one minute. Clocks of peers differ by at most five minutes, so it is
+/// taken until six minutes after it was made, and not if it seems to be made in more than five.
+pub const HOP_LIFE: Duration = Duration::from_secs(60);
+
+/// The greatest length of a mark in bytes; a longer one is not looked at.
+pub const MAX_HOP: usize = 2048;
+
+const TYPE: &str = "affinity-hop+jwt";
+
+/// What is derived for marks: no key of a pin or an override signs or verifies one.
+const LABEL: &[u8] = b"hop";
+
+/// The key of marks that belongs to a key of the ring. Whoever makes one also takes them, so they
+/// are signed by a secret that both have, whatever pins are signed with.
+#[derive(Clone)]
+pub(super) struct HopKey {
+    id: KeyId,
+    header: String,
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Marked<'a> {
+    #[serde(borrow)]
+    aud: Cow<'a, str>,
+    exp: u64,
+    /// The group in clear: no client sees a mark.
+    #[serde(borrow)]
+    grp: Cow<'a, str>,
+    r#gen: u32,
+    #[serde(borrow)]
+    dec: Cow<'a, str>,
+    #[serde(borrow)]
+    why: Cow<'a, str>,
+    #[serde(borrow)]
+    coh: Cow<'a, str>,
+    /// The session's pin as it is after the decision.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pin: Option<Claims<'a>>,
+}
+
+impl HopKey {
+    /// `None` should the cryptography fail, which no key of ours makes it do.
+    pub(super) fn new(key: &Key) -> Option<Self> {
+        let mut derived = [0; 32];
+        let hkdf = Hkdf::<Sha256>::new(None, key.secret());
+        hkdf.expand(LABEL, &mut derived).ok()?;
+        let mut header = jsonwebtoken::Header::new(Algorithm::HS256);
+        header.typ = Some(TYPE.to_owned());
+        header.kid = Some(key.id().as_str().to_owned());
+        Some(Self {
+            id: key.id().clone(),
+            header: URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header).ok()?),
+            encoding: EncodingKey::from_secret(&derived).ok()?,
+            decoding: DecodingKey::from_secret(&derived).ok()?,
+        })
+    }
+}
+
+impl PinCodec {
+    /// Seals what was decided into a mark, with what is derived from the first key.
+    ///
+    /// `None` for a refusal: there is nothing to take to a peer.
+    #[must_use]
+    pub fn seal_hop(&self, decision: &Decision, now: Timestamp) -> Option<String> {
+        let group = decision.group.as_ref();
+        let group = group.filter(|_| decision.kind != Kind::Refused)?;
+        let key = self.hops().first()?;
+        let marked = Marked {
+            aud: Cow::Borrowed(self.service().as_str()),
+            exp: now.plus(HOP_LIFE).as_secs(),
+            grp: Cow::Borrowed(group.name().as_str()),
+            r#gen: group.generation(),
+            dec: Cow::Borrowed(decision.kind.as_str()),
+            why: Cow::Borrowed(decision.cause.as_str()),
+            coh: Cow::Borrowed(decision.cohort.as_str()),
+            pin: decision.pin.as_ref().and_then(|pin| self.claims_of(pin)),
+        };
+        let payload = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&marked).ok()?);
+        let message = format!("{}.{payload}", key.header);
+        let signed =
+            jsonwebtoken::crypto::sign(message.as_bytes(), &key.encoding, Algorithm::HS256);
+        Some(format!("{message}.{}", signed.ok()?))
+    }
+
+    /// Opens a mark: the decision as the peer has made it, which writes no pin here.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn open_hop(&self, token: &[u8], now: Timestamp) -> Result<Decision, Fault> {
+        if token.len() > MAX_HOP {
+            return Err(Fault::Oversize);
+        }
+        let token = std::str::from_utf8(token).map_err(|_| Fault::Malformed)?;
+        let (message, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
+        let (header, payload) = message.split_once('.').ok_or(Fault::Malformed)?;
+        // only headers that we write are read
+        let key = self.hops().iter().find(|key| key.header == header);
+        let key = key.ok_or_else(|| self.foreign_hop(token))?;
+        let verified = jsonwebtoken::crypto::verify(
+            signature,
+            message.as_bytes(),
+            &key.decoding,
+            Algorithm::HS256,
+        );
+        match verified {
+            Ok(true) => {}
+            Ok(false) => return Err(Fault::BadSignature),
+            Err(_) => return Err(Fault::Malformed),
+        }
+        let json = URL_SAFE_NO_PAD
+            .decode(payload)
+            .map_err(|_| Fault::Malformed)?;
+        let marked: Marked<'_> = serde_json::from_slice(&json).map_err(|_| Fault::Malformed)?;
+        if marked.aud != self.service().as_str() {
+            return Err(Fault::WrongAudience);
+        }
+        let expires = Timestamp::from_secs(marked.exp);
+        if now >= expires.plus(SKEW) {
+            return Err(Fault::ExpiredMax);
+        }
+        if expires > now.plus(HOP_LIFE).plus(SKEW) {
+            return Err(Fault::FromFuture);
+        }
+        decided(marked)
+    }
+
+    fn foreign_hop(&self, token: &str) -> Fault {
+        let Ok(header) = jsonwebtoken::decode_header(token) else {
+            return Fault::Malformed;
+        };
+        if header.typ.as_deref() != Some(TYPE) {
+            return Fault::WrongType;
+        }
+        let kid = header.kid.as_deref();
+        match self.hops().iter().any(|key| kid == Some(key.id.as_str())) {
+            true => Fault::BadSignature,
+            false => Fault::UnknownKey,
+        }
+    }
+}
+
+fn decided(marked: Marked<'_>) -> Result<Decision, Fault> {
+    let name = marked.grp.parse().map_err(|_| Fault::Malformed)?;
+    let group = GroupId::new(name, marked.r#gen);
+    let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Refused);
+    let kind = kinds.into_iter().find(|kind| kind.as_str() == marked.dec);
+    let cause = Cause::ALL.iter().find(|cause| cause.as_str() == marked.why);
+    let cohort = Cohort::ALL.into_iter().find(|c| c.as_str() == marked.coh);
+    let mut pin = marked.pin.map(pin).transpose()?;
+    if let Some(pin) = &mut pin {
+        // the peer may know a group that is not known here yet
+        pin.group = GroupRef::Known(group.clone());
+    }
+    Ok(Decision {
+        kind: kind.ok_or(Fault::Malformed)?,
+        // a word of a later release: it is served all the same
+        cause: cause.copied().unwrap_or(Cause::None),
+        cohort: cohort.unwrap_or(Cohort::None),
+        group: Some(group),
+        pin,
+        issue: false,
+        endpoint_key: None,
+    })
+}

@@ -1,0 +1,75 @@
+//! What a peer has decided, on the wire.
+
+use std::sync::Arc;
+
+use http::Request;
+use http::header::{Entry, HeaderMap, HeaderName};
+use tower_affinity_core::{Absence, Decision, Fault, Presented as Shows, Shown, Timestamp};
+
+use super::grant::Grant;
+use super::read::{Came, Presented};
+use super::scope::Scope;
+use super::shared::Wire;
+
+/// The header that carries a mark from one process of a service to another.
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("affinity-hop");
+
+impl Wire {
+    /// Takes the mark of a peer off; what is none is counted, and the request is a client's.
+    pub(super) fn hop(&self, headers: &mut HeaderMap, at: Timestamp) -> Option<Box<Decision>> {
+        // an entry makes room even for what is not there
+        if !headers.contains_key(HEADER) {
+            return None;
+        }
+        let Entry::Occupied(entry) = headers.entry(HEADER) else {
+            return None;
+        };
+        let mut marks = entry.remove_entry_mult().1;
+        if !self.takes_hops {
+            return None;
+        }
+        let opened = match (marks.next(), marks.next()) {
+            (Some(mark), None) => self.codec.open_hop(mark.as_bytes(), at),
+            _ => Err(Fault::Duplicates),
+        };
+        opened
+            .inspect_err(|fault| {
+                tracing::debug!(cause = ?fault, "mark of a peer ignored");
+                self.recorder.hop_rejected(*fault);
+            })
+            .ok()
+            .map(Box::new)
+    }
+
+    /// A request that a peer has decided: no pin of it is read here, and none is written.
+    pub(super) fn marked<B>(
+        &self,
+        request: &mut Request<B>,
+        scope: Option<Arc<Scope>>,
+        at: Timestamp,
+        decision: Box<Decision>,
+    ) -> (Presented, Came) {
+        self.remove_ours(request.headers_mut());
+        let shows = Shows {
+            shown: Shown::Nothing(Absence::New),
+            key: None,
+            chosen: None,
+        };
+        let presented = Presented {
+            shows,
+            scope: scope.clone(),
+            at,
+            navigation: false,
+            visit: None,
+            hop: Some(decision),
+        };
+        let came = Came {
+            scope,
+            carrier: None,
+            at,
+            method: request.method().clone(),
+            grant: Grant::default(),
+        };
+        (presented, came)
+    }
+}

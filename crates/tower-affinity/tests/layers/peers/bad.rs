@@ -1,0 +1,95 @@
+//! Peers that are down, that are somebody else, and setups that cannot work.
+
+use tower_affinity::core::Level;
+use tower_affinity::peers::PeersError;
+use tower_affinity::wire::{PathPattern, Scope};
+use tower_affinity::{AffinityLayer, Groups, Keyring, PeerForwardLayer};
+use tower_affinity_testing::name;
+
+use super::mesh::{Mesh, address, token, town};
+use crate::support::K1;
+
+#[tokio::test]
+async fn a_peer_that_serves_another_group_is_left_for_one_that_serves_the_right_one() {
+    let mesh = Mesh::new();
+    let [a, b] = mesh.two();
+    let stranger = mesh.process("C", 3, town());
+    a.knows("B", &[3, 2]);
+    for _ in 0..20 {
+        let reply = a.get(&token("B", 7), &[]).await;
+        assert_eq!(reply.served(), (200, "B"));
+    }
+    assert!(
+        stranger.asked().is_empty(),
+        "another commit served the session"
+    );
+    assert_eq!(b.asked().len(), 20);
+}
+
+#[tokio::test]
+async fn a_session_is_refused_rather_than_served_by_another_group() {
+    let mesh = Mesh::new();
+    let a = mesh.process("A", 1, town());
+    let strangers = [3, 4].map(|port| mesh.process("C", port, town()));
+    a.knows("B", &[3, 4]);
+    let reply = a.get(&token("B", 7), &[]).await;
+    assert_eq!(reply.status, 503);
+    assert!(
+        reply.body.contains(r#""type":"wrong-group""#),
+        "{}",
+        reply.body
+    );
+    assert_eq!(reply.headers["retry-after"], "1");
+    assert_eq!(reply.cookie(), None, "an answer of ours carries no pin");
+    let marked = reply.headers.contains_key("affinity-misdirected");
+    assert!(!marked, "the balancer would send it to yet another process");
+    for process in strangers.iter().chain([&a]) {
+        assert!(
+            process.asked().is_empty(),
+            "another commit served the session"
+        );
+    }
+    let counted = a.counted("affinity_peer_requests_total");
+    assert_eq!(counted, [("B failed".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn a_peer_that_is_down_is_left_for_another_and_without_one_the_group_is_not_ready() {
+    let mesh = Mesh::new();
+    let [a, b] = mesh.two();
+    a.knows("B", &[9, 2]);
+    for _ in 0..20 {
+        assert_eq!(a.get(&token("B", 7), &[]).await.served(), (200, "B"));
+    }
+    assert_eq!(b.asked().len(), 20);
+    mesh.goes_down(&b);
+    let reply = a.get(&token("B", 7), &[]).await;
+    assert_eq!(reply.status, 503);
+    assert!(reply.body.contains("no-ready-endpoint"), "{}", reply.body);
+    assert_eq!(reply.cookie(), None, "the pin is kept");
+    assert!(a.asked().is_empty());
+    mesh.listen(address(2), b.as_reach());
+    a.knows("B", &[2]);
+    mesh.clock.advance(std::time::Duration::from_secs(2));
+    assert_eq!(a.get(&token("B", 7), &[]).await.served(), (200, "B"));
+}
+
+#[test]
+fn a_layer_that_is_no_group_or_keeps_endpoints_cannot_forward() {
+    let layer = |serving: bool, level: Level| {
+        let builder = AffinityLayer::builder()
+            .keyring(Keyring::parse(K1).unwrap())
+            .service("checkout")
+            .rollout(town())
+            .scope(Scope::new(PathPattern::all()).level(level));
+        let builder = match serving {
+            true => builder.serving(name("A")),
+            false => builder,
+        };
+        let affinity = builder.build().unwrap();
+        PeerForwardLayer::new(affinity, Groups::default(), ()).map(|_| ())
+    };
+    assert_eq!(layer(true, Level::Group), Ok(()));
+    assert_eq!(layer(false, Level::Group), Err(PeersError::NotServing));
+    assert_eq!(layer(true, Level::Endpoint), Err(PeersError::EndpointScope));
+}

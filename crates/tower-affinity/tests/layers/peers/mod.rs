@@ -1,0 +1,7 @@
+//! A service without a gateway whose processes take each other's requests.
+
+mod answers;
+mod bad;
+mod marks;
+mod mesh;
+mod sessions;
