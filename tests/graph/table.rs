@@ -81,6 +81,7 @@ pub(crate) const TABLE: &[Row] = &[
             "metrics",
             "pin-project-lite",
             "serde",
+            "serde_json",
             "thiserror",
             "tokio",
             "tower-layer",

@@ -17,6 +17,7 @@
 //! - `dynamodb`: the module `dynamodb`, stored assignments in Amazon DynamoDB; needs Rust 1.94.1.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.
+//! - `tokio`: the module `files`, a rollout and a list of peers in files that are followed.
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
 //!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
 
@@ -39,6 +40,8 @@ pub mod assign;
 pub mod balance;
 #[cfg(feature = "axum")]
 mod extract;
+#[cfg(feature = "tokio")]
+pub mod files;
 #[cfg(test)]
 mod fixtures;
 mod gateway_layer;

@@ -474,6 +474,25 @@ impl Groups {
     }
 }
 
+#[cfg(feature = "tokio")]
+impl Groups {
+    /// A handle that does not keep the groups.
+    pub(crate) fn downgrade(&self) -> WeakGroups {
+        WeakGroups(Arc::downgrade(&self.0))
+    }
+}
+
+/// A handle of groups that does not keep them: for whoever feeds them as long as they are needed.
+#[cfg(feature = "tokio")]
+pub(crate) struct WeakGroups(std::sync::Weak<Shared>);
+
+#[cfg(feature = "tokio")]
+impl WeakGroups {
+    pub(crate) fn upgrade(&self) -> Option<Groups> {
+        self.0.upgrade().map(Groups)
+    }
+}
+
 impl Default for Groups {
     fn default() -> Self {
         Self::new(SystemClock::new())

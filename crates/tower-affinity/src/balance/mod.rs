@@ -145,6 +145,8 @@ pub use self::ejection::EjectionReason;
 pub use self::endpoint::{Endpoint, EndpointState, Source};
 pub use self::error::{Error, Unserved};
 pub use self::future::ResponseFuture;
+#[cfg(feature = "tokio")]
+pub(crate) use self::groups::WeakGroups;
 pub use self::groups::{Groups, Update};
 pub use self::lease::Lease;
 pub use self::open::OpenStream;

@@ -47,6 +47,8 @@ mod account;
 mod auth;
 mod body;
 mod bursts;
+#[cfg(feature = "tokio")]
+mod files;
 mod future;
 mod head;
 mod live;
@@ -74,6 +76,8 @@ use tower_layer::Layer;
 pub use self::account::{Account, Summary};
 pub use self::body::MetricsBody;
 pub use self::bursts::{AuthBurst, AuthNews};
+#[cfg(feature = "tokio")]
+pub(crate) use self::files::WatchedFile;
 pub use self::future::ResponseFuture;
 use self::head::Heads;
 pub(crate) use self::local::{LocalEnd, fields_dropped};

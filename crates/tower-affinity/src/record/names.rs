@@ -22,6 +22,7 @@ pub(super) const WRONG_GROUP: &str = "affinity_wrong_group_total";
 pub(super) const RETRIES: &str = "affinity_retries_total";
 pub(super) const PEER_REQUESTS: &str = "affinity_peer_requests_total";
 pub(super) const HOPS_REJECTED: &str = "affinity_hops_rejected_total";
+pub(super) const FILES_REJECTED: &str = "affinity_files_rejected_total";
 pub(super) const MISDIRECTED: &str = "affinity_misdirected_total";
 pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
 pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
@@ -48,7 +49,7 @@ pub(super) const LOCAL: &str = "affinity_local_sessions";
 pub(super) const LOCAL_ENDED: &str = "affinity_local_sessions_ended_total";
 pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 28] = [
+const COUNTERS: [(&str, &str); 29] = [
     (
         SESSIONS_FAILED,
         "Sessions with an answer that was an error, or whose application said so",
@@ -114,6 +115,10 @@ const COUNTERS: [(&str, &str); 28] = [
     (
         PEER_REQUESTS,
         "Requests in a process that forwards to its peers or was sent one, by outcome",
+    ),
+    (
+        FILES_REJECTED,
+        "New content of a file that is followed which was refused",
     ),
     (HOPS_REJECTED, "Marks of peers that were ignored, by cause"),
     (

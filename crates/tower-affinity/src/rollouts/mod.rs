@@ -116,6 +116,25 @@ impl Rollouts {
     }
 }
 
+#[cfg(feature = "tokio")]
+impl Rollouts {
+    /// A handle that does not keep the rollout.
+    pub(crate) fn downgrade(&self) -> WeakRollouts {
+        WeakRollouts(Arc::downgrade(&self.0))
+    }
+}
+
+/// A handle of a rollout that does not keep it: for whoever feeds it as long as it is needed.
+#[cfg(feature = "tokio")]
+pub(crate) struct WeakRollouts(std::sync::Weak<Shared>);
+
+#[cfg(feature = "tokio")]
+impl WeakRollouts {
+    pub(crate) fn upgrade(&self) -> Option<Rollouts> {
+        self.0.upgrade().map(Rollouts)
+    }
+}
+
 impl From<Rollout> for Rollouts {
     fn from(rollout: Rollout) -> Self {
         Self::fixed(rollout)

@@ -40,6 +40,8 @@ mod stored;
 mod weights;
 mod withheld;
 
+#[cfg(feature = "tokio")]
+mod files;
 #[cfg(feature = "axum")]
 mod local;
 #[cfg(feature = "axum")]

@@ -219,6 +219,7 @@ fn app(
         let says = says.lock().unwrap().clone();
         async move {
             let (head, body) = request.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
             let affinity: &Affinity = head.extensions.get().expect("a decision");
             let decision = affinity.decision();
             let (kind, cause) = (decision.kind.as_str(), decision.cause.as_str());
@@ -228,7 +229,7 @@ fn app(
                 moved_from: affinity
                     .moved_from()
                     .map(|last| last.from.label().to_owned()),
-                body: body.collect().await.unwrap().to_bytes(),
+                body,
                 headers: head.headers,
             });
             let mut response = Response::new(Bytes::from(group).into());
