@@ -8,7 +8,7 @@ mod fixture;
 use std::task::{Context, Poll};
 
 use allocation_counter::measure;
-use fixture::{Instant, call, cookies, request, rollouts, token, with_layer};
+use fixture::{Instant, asked, call, cookies, processes, request, rollouts, token, with_layer};
 use http::{Request, Response};
 use tower_affinity::AffinityService;
 use tower_service::Service;
@@ -28,6 +28,21 @@ fn a_pinned_request_costs_few_allocations() {
     let added = with - without;
     assert!(added > 0, "nothing was counted");
     assert!(added <= LIMIT, "{added} allocations for one pinned request");
+}
+
+/// Where peers are forwarded to, what is served here takes no allocation more.
+#[test]
+fn peers_cost_a_local_request_no_allocation() {
+    let (mut serving, mut forwarding) = processes();
+    let cookies = cookies(&token(&mut with_layer(rollouts())));
+    // what is made once for each thread and metric is not this request's
+    drop(call(&mut serving, asked(&cookies)));
+    drop(call(&mut forwarding, asked(&cookies)));
+    let (first, second) = (asked(&cookies), asked(&cookies));
+    let without = measure(|| drop(call(&mut serving, first))).count_total;
+    let with = measure(|| drop(call(&mut forwarding, second))).count_total;
+    assert!(without > 0, "nothing was counted");
+    assert_eq!(with, without, "allocations of a local request");
 }
 
 /// A future of `SIZE` bytes. It is neither polled nor made.

@@ -9,10 +9,15 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 use http::{HeaderValue, Request, Response};
+use http_body_util::Empty;
 use metrics_util::debugging::DebuggingRecorder;
+use tower_affinity::balance::{BalanceBody, Endpoint, Groups, ReplayBody};
 use tower_affinity::core::{Clock, NewGroup, Revision, Rollout, Weight};
 use tower_affinity::record::Recorder;
-use tower_affinity::{AffinityLayer, AffinityService, Keyring, Rollouts, SystemClock};
+use tower_affinity::{
+    AffinityLayer, AffinityService, Keyring, PeerForwardLayer, PeerForwardService, Rollouts,
+    SystemClock,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -51,6 +56,73 @@ impl Service<Request<()>> for Instant {
     }
 }
 
+/// The same for one whose answers can be a peer's.
+impl Service<Request<Empty<Bytes>>> for Instant {
+    type Response = Response<BalanceBody<Empty<Bytes>>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<Empty<Bytes>>) -> Self::Future {
+        let mut response = Response::new(BalanceBody::default());
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(CONTENT_TYPE, json);
+        ready(Ok(response))
+    }
+}
+
+/// The service of a process that is `c3d4e5f`.
+pub(crate) type Serving = AffinityService<Instant>;
+
+/// What would speak to a peer.
+pub(crate) type Connect = fn(&Arc<Endpoint>) -> Peer;
+
+/// No peer is asked where what is local is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer;
+
+impl Service<Request<ReplayBody<Empty<Bytes>>>> for Peer {
+    type Response = Response<Empty<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<ReplayBody<Empty<Bytes>>>) -> Self::Future {
+        ready(Ok(Response::new(Empty::new())))
+    }
+}
+
+/// A process of `c3d4e5f`, without its peers and with them.
+pub(crate) fn processes() -> (Serving, PeerForwardService<Instant, Connect>) {
+    let affinity = AffinityLayer::builder()
+        .keyring(Keyring::parse(&format!("2026-11:{SECRET}")).unwrap())
+        .service(SERVICE)
+        .rollout(rollouts())
+        .serving("c3d4e5f".parse().unwrap())
+        .recorder(Recorder::new(Arc::new(DebuggingRecorder::new())))
+        .build()
+        .unwrap();
+    let peers = Groups::default();
+    peers.update(
+        &"9f1c2ab".parse().unwrap(),
+        ["127.0.0.1:7001".parse().unwrap()],
+    );
+    let connect: Connect = |_| Peer;
+    let forwarding = PeerForwardLayer::new(affinity.clone(), peers, connect).unwrap();
+    (affinity.layer(Instant), forwarding.layer(Instant))
+}
+
+/// A browser's request to a process.
+pub(crate) fn asked(cookies: &HeaderValue) -> Request<Empty<Bytes>> {
+    request(Some(cookies)).map(|()| Empty::new())
+}
+
 /// Two active groups; all new sessions go to `c3d4e5f`.
 pub(crate) fn rollouts() -> Rollouts {
     let now = SystemClock::new().now();
@@ -76,9 +148,9 @@ pub(crate) fn with_layer(rollouts: Rollouts) -> Layered {
 }
 
 /// Calls a service that never waits.
-pub(crate) fn call<S>(service: &mut S, request: Request<()>) -> Response<Bytes>
+pub(crate) fn call<S, B, R>(service: &mut S, request: Request<B>) -> Response<R>
 where
-    S: Service<Request<()>, Response = Response<Bytes>, Error = Infallible>,
+    S: Service<Request<B>, Response = Response<R>, Error = Infallible>,
 {
     let future = pin!(service.call(request));
     match future.poll(&mut Context::from_waker(Waker::noop())) {

@@ -13,7 +13,7 @@ mod fixture;
 mod rounds;
 
 use baseline::{RawMac, Verify};
-use fixture::{Instant, call, cookies, request, rollouts, token, with_layer};
+use fixture::{Instant, asked, call, cookies, processes, request, rollouts, token, with_layer};
 use tower_affinity::core::{AbortRequest, AlwaysReady, Change, Clock, Revision};
 use tower_affinity::{Rollouts, SystemClock};
 
@@ -30,6 +30,8 @@ fn main() {
     let bare = |count| (0..count).map(|_| request(None)).collect();
     let (verify, mac) = (Verify::new(), RawMac::new());
     let signed = token.rsplit_once('.').unwrap().0.as_bytes();
+    let (mut serving, mut forwarding) = processes();
+    let asking = |count| (0..count).map(|_| asked(&cookies)).collect();
     check(&mut pinned, &mut moving, &verify, &cookies, &token);
 
     let subject = |name, run| Subject { name, run };
@@ -57,6 +59,14 @@ fn main() {
         subject(
             "f  moved session, with the layer",
             Box::new(|count| time(requests(count), |request| call(&mut moving, request))),
+        ),
+        subject(
+            "g  pinned request, in a process of its group",
+            Box::new(|count| time(asking(count), |request| call(&mut serving, request))),
+        ),
+        subject(
+            "h  the same with peers to forward to",
+            Box::new(|count| time(asking(count), |request| call(&mut forwarding, request))),
         ),
     ]);
     println!("{}", report(&series));
@@ -107,8 +117,8 @@ fn report(series: &[Series]) -> String {
     for one in series {
         row(&mut text, one.name, one.nanos.clone(), 0);
     }
-    let [a, b, c, d, e, f] = series else {
-        panic!("six subjects")
+    let [a, b, c, d, e, f, g, h] = series else {
+        panic!("eight subjects")
     };
     let ratio = |over: &Series, under: &Series, unit: &Series| -> Vec<f64> {
         let rounds = over.nanos.iter().zip(&under.nanos).zip(&unit.nanos);
@@ -126,5 +136,8 @@ fn report(series: &[Series]) -> String {
     row(&mut text, "(a - b) / d", ratio(a, b, d), 2);
     row(&mut text, "(e - b) / c  a new session", ratio(e, b, c), 2);
     row(&mut text, "(f - b) / c  a moved session", ratio(f, b, c), 2);
+    let pairs = h.nanos.iter().zip(&g.nanos);
+    let added = pairs.map(|(with, without)| with - without).collect();
+    row(&mut text, "h - g  ns that peers add (goal 1,000)", added, 0);
     text
 }

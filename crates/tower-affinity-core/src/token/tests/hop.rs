@@ -110,7 +110,7 @@ fn only_a_mark_of_this_service_and_ring_is_one() {
         .seal_hop(&decision, at(0))
         .unwrap();
     assert_eq!(open(&other), Err(Fault::UnknownKey));
-    let pin = decision.pin.clone().unwrap();
+    let pin = decision.pin.unwrap();
     assert_eq!(open(&codec.seal(&pin).token), Err(Fault::WrongType));
     let hour = Duration::from_secs(3600);
     let chosen = codec
