@@ -1,4 +1,4 @@
-//! The extractors `Affinity` and `Option<Affinity>` for axum.
+//! The extractors `Affinity`, `Option<Affinity>` and `Propagation` for axum.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -8,7 +8,7 @@ use axum_core::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 
-use crate::Affinity;
+use crate::{Affinity, Propagation};
 
 /// The request did not go through an [`AffinityLayer`](crate::AffinityLayer).
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,15 @@ impl<S: Sync> FromRequestParts<S> for Affinity {
             .get::<Self>()
             .cloned()
             .ok_or(MissingAffinity)
+    }
+}
+
+/// The context of the request; an empty one in scopes that do not propagate.
+impl<S: Sync> FromRequestParts<S> for Propagation {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
     }
 }
 

@@ -17,12 +17,14 @@
 //! - `dynamodb`: the module `dynamodb`, stored assignments in Amazon DynamoDB; needs Rust 1.94.1.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.
-//! - `tokio`: the module `files`, a rollout and a list of peers in files that are followed.
+//! - `tokio`: the module `files`, a rollout and a list of peers in files that are followed;
+//!   `PropagateScopeLayer`, which makes a session's context that of the task that answers.
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
 //!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod callers;
 mod carrier;
 mod clock;
 mod error;
@@ -47,6 +49,7 @@ mod fixtures;
 mod gateway_layer;
 pub mod identity;
 pub mod peers;
+pub mod propagate;
 pub mod record;
 pub mod respond;
 pub mod sessions;
@@ -72,6 +75,7 @@ pub use self::additive::Additive;
 pub use self::affinity::{Affinity, AffinityBuilder, AffinityLayer, AffinityService, BuildError};
 pub use self::assign::AssignLayer;
 pub use self::balance::{GroupBalance, Groups};
+pub use self::callers::{Callers, CallersError, MAX_CALLERS};
 pub use self::carrier::{Carrier, CookieAttributes, CookieError, SameSite};
 pub use self::clock::SystemClock;
 pub use self::error::BoxError;
@@ -81,9 +85,12 @@ pub use self::extract::MissingAffinity;
 pub use self::gateway_layer::{GatewayLayer, GatewayService};
 pub use self::identity::GroupIdentityLayer;
 pub use self::keyring::{Keyring, KeyringError};
-pub use self::peer::{ClientAddr, PeerAddr};
+pub use self::peer::{ClientAddr, InvalidNetwork, Network, PeerAddr};
 pub use self::peers::{PeerForwardLayer, PeerForwardService};
 pub use self::problem::{OwnAnswer, Problem, is_grpc, speak_grpc};
+#[cfg(feature = "tokio")]
+pub use self::propagate::PropagateScopeLayer;
+pub use self::propagate::{PropagateLayer, Propagation};
 pub use self::record::GroupMetricsLayer;
 pub use self::respond::RespondLayer;
 pub use self::rollouts::{Reaching, RolloutSource, Rollouts};

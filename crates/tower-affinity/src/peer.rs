@@ -1,6 +1,10 @@
 //! Where a request came from, as the server that took it knows.
 
+mod network;
+
 use std::net::{IpAddr, SocketAddr};
+
+pub use self::network::{InvalidNetwork, Network};
 
 /// The address of the peer that sent the request: a request extension that the server sets.
 ///

@@ -5,12 +5,21 @@
 #[path = "../benches/pinned/fixture.rs"]
 mod fixture;
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use allocation_counter::measure;
-use fixture::{Instant, asked, call, cookies, processes, request, rollouts, token, with_layer};
-use http::{Request, Response};
-use tower_affinity::AffinityService;
+use fixture::{
+    Instant, Layered, SECRET, SERVICE, asked, call, cookies, processes, request, rollouts, token,
+    with_layer,
+};
+use http::{HeaderValue, Request, Response};
+use metrics_util::debugging::DebuggingRecorder;
+use tower_affinity::core::{self, Clock, Lifetimes, PinCodec};
+use tower_affinity::record::Recorder;
+use tower_affinity::wire::{PathPattern, Scope};
+use tower_affinity::{AffinityLayer, AffinityService, Keyring, SystemClock};
+use tower_layer::Layer;
 use tower_service::Service;
 
 /// The most that a pinned request may cost.
@@ -43,6 +52,47 @@ fn peers_cost_a_local_request_no_allocation() {
     let with = measure(|| drop(call(&mut forwarding, second))).count_total;
     assert!(without > 0, "nothing was counted");
     assert_eq!(with, without, "allocations of a local request");
+}
+
+/// The layer around the service, in a scope whose sessions go on.
+fn propagating() -> Layered {
+    AffinityLayer::builder()
+        .keyring(Keyring::parse(&format!("2026-11:{SECRET}")).unwrap())
+        .service(SERVICE)
+        .rollout(rollouts())
+        .scope(Scope::new(PathPattern::all()).propagate(true))
+        .recorder(Recorder::new(Arc::new(DebuggingRecorder::new())))
+        .build()
+        .unwrap()
+        .layer(Instant)
+}
+
+/// What a request costs, once everything is there that is made once.
+fn cost(layered: &mut Layered, cookies: Option<&HeaderValue>) -> u64 {
+    drop(call(layered, request(cookies)));
+    let request = request(cookies);
+    measure(|| drop(call(layered, request))).count_total
+}
+
+#[test]
+fn a_pin_is_sealed_once_for_the_endpoint_and_the_client() {
+    let (mut plain, mut propagating) = (with_layer(rollouts()), propagating());
+    let token = token(&mut plain);
+    let keyring = core::Keyring::parse(&format!("2026-11:{SECRET}")).unwrap();
+    let codec = PinCodec::new(SERVICE.parse().unwrap(), &keyring);
+    let now = SystemClock::new().now();
+    let opened = codec.open(token.as_bytes(), now, Lifetimes::default());
+    let pin = opened.unwrap().pin;
+    let sealing = measure(|| drop(codec.seal(&pin))).count_total;
+
+    let cookies = cookies(&token);
+    let of_context = cost(&mut propagating, Some(&cookies)) - cost(&mut plain, Some(&cookies));
+    let of_new = cost(&mut propagating, None) - cost(&mut plain, None);
+    let more = of_new - of_context;
+    assert!(
+        more < sealing,
+        "{more} allocations more for a pin that is new; sealing takes {sealing}"
+    );
 }
 
 /// A future of `SIZE` bytes. It is neither polled nor made.

@@ -321,7 +321,8 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         f,
         "on_gone = \"{on_gone}\"\non_step = \"{on_step}\"\ncache = \"{cache}\""
     )?;
-    writeln!(f, "streaming = {}\npropagate = false", scope.streaming)?;
+    let (streaming, propagate) = (scope.streaming, scope.propagate);
+    writeln!(f, "streaming = {streaming}\npropagate = {propagate}")?;
     let spans = [
         ("response_timeout", scope.response_timeout),
         ("idle_timeout", scope.idle_timeout),

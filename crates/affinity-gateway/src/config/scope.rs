@@ -30,6 +30,8 @@ pub struct ScopeSetting {
     pub cache: CachePolicy,
     /// Whether a response of this scope is a stream, so that its pin lasts for all of `max_age`.
     pub streaming: bool,
+    /// Whether its sessions go on to services further down.
+    pub propagate: bool,
     /// Where a navigation goes whose session was ended by us; an absolute path.
     pub restart_url: Option<String>,
     /// How long an endpoint may take until its response head; `None`: as `[upstream]` says.
@@ -53,7 +55,8 @@ impl ScopeSetting {
             .on_gone(self.on_gone)
             .on_step(self.on_step)
             .cache(self.cache)
-            .streaming(self.streaming);
+            .streaming(self.streaming)
+            .propagate(self.propagate);
         match &self.restart_url {
             Some(url) => scope.restart_url(url.clone()),
             None => scope,
@@ -109,6 +112,7 @@ fn everything() -> ScopeSetting {
         on_step: OnStep::default(),
         cache: CachePolicy::default(),
         streaming: false,
+        propagate: false,
         restart_url: None,
         response_timeout: None,
         idle_timeout: None,
@@ -149,15 +153,14 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     let max_body = section
         .field("max_body")
         .and_then(|field| field.integer(&BODY));
-    if let Some(field) = section.field("propagate")
-        && field.flag() == Some(true)
-    {
-        field.refuse(match affinity {
-            // the pin that is handed on would have to name an endpoint before one has answered
-            Some(Level::Endpoint) => "cannot be with affinity = \"endpoint\"; accepted: false",
-            _ => "is not supported by this version; accepted: false",
-        });
-    }
+    let propagate = section.field("propagate").and_then(|field| {
+        let propagate = field.flag()?;
+        // the pin that is handed on would have to name an endpoint before one has answered
+        if propagate && affinity == Some(Level::Endpoint) {
+            field.refuse("cannot be with affinity = \"endpoint\"; accepted: false");
+        }
+        Some(propagate)
+    });
     section.finish();
     let scope = ScopeSetting {
         path: path?,
@@ -167,6 +170,7 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
         on_step: on_step.unwrap_or_default(),
         cache: cache.unwrap_or_default(),
         streaming: streaming.unwrap_or(false),
+        propagate: propagate.unwrap_or(false),
         restart_url: restart,
         response_timeout,
         idle_timeout,
@@ -190,6 +194,8 @@ fn refuse_without_effect(section: &Section<'_>, scope: &ScopeSetting) {
         ("on_gone", scope.on_gone != OnGone::Move),
         ("on_step", scope.on_step != OnStep::Keep),
         ("restart_url", scope.restart_url.is_some()),
+        // no pin is issued that could go on
+        ("propagate", scope.propagate),
         ("cache", !writes && scope.cache != CachePolicy::Private),
         ("streaming", !writes && scope.streaming),
     ];

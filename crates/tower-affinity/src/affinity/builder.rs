@@ -15,7 +15,7 @@ use crate::clock::SystemClock;
 use crate::record::Recorder;
 use crate::signal::SignalLayer;
 use crate::wire::{PathPattern, PinLayer, Scope};
-use crate::{Expiries, Keyring, Rollouts};
+use crate::{Callers, Expiries, Keyring, Rollouts};
 
 /// What an [`AffinityLayer`] cannot be built from.
 #[derive(Debug, Error)]
@@ -35,6 +35,15 @@ pub enum BuildError {
     /// Two groups of the rollout cannot be told apart in pins.
     #[error(transparent)]
     Codes(#[from] CodeCollision),
+    /// A scope hands pins on that are known only once an endpoint has answered.
+    #[error("the scope {path} cannot propagate sessions that are bound to endpoints")]
+    Propagate {
+        /// The paths of the scope.
+        path: PathPattern,
+    },
+    /// The service is named as a caller of itself: its pins are no keys here.
+    #[error("the service {0:?} cannot be its own caller: its pins are pins here")]
+    CallsItself(String),
     /// The system's random generator does not answer.
     #[error("the system's random generator does not answer")]
     Random(#[from] getrandom::Error),
@@ -52,6 +61,7 @@ pub struct AffinityBuilder {
     scopes: Vec<Scope>,
     lifetimes: Lifetimes,
     carriers: Option<Vec<Carrier>>,
+    callers: Option<Callers>,
     cookie: Option<CookieAttributes>,
     former_cookies: Vec<CookieAttributes>,
     clock: Option<Arc<dyn Clock>>,
@@ -123,6 +133,14 @@ impl AffinityBuilder {
         }
     }
 
+    /// The services whose sessions are told apart here by their own pins; by default none.
+    pub fn callers(self, callers: Callers) -> Self {
+        Self {
+            callers: Some(callers),
+            ..self
+        }
+    }
+
     /// The cookie's name and attributes; by default `__Host-affinity-SERVICE`, `Secure`,
     /// `HttpOnly`, `SameSite=Lax`.
     pub fn cookie(self, cookie: CookieAttributes) -> Self {
@@ -183,6 +201,13 @@ impl AffinityBuilder {
             Ok(service) => service,
             Err(source) => return Err(BuildError::Service { name, source }),
         };
+        if self
+            .callers
+            .as_ref()
+            .is_some_and(|callers| callers.names(&name))
+        {
+            return Err(BuildError::CallsItself(name));
+        }
         let cookie = self
             .cookie
             .unwrap_or_else(|| CookieAttributes::new(&service, true));
@@ -191,6 +216,11 @@ impl AffinityBuilder {
         let mut scopes = self.scopes;
         if scopes.is_empty() {
             scopes.push(Scope::new(PathPattern::all()));
+        }
+        if let Some(scope) = scopes.iter().find(|scope| scope.propagates_endpoints()) {
+            return Err(BuildError::Propagate {
+                path: scope.path().clone(),
+            });
         }
         let carriers = self
             .carriers
@@ -202,6 +232,9 @@ impl AffinityBuilder {
             .former_cookies(self.former_cookies)
             .clock(Arc::clone(&clock))
             .recorder(self.recorder.clone());
+        if let Some(callers) = self.callers {
+            pin = pin.callers(callers);
+        }
         let known = rollouts.current();
         let mut assign = AssignLayer::new(rollouts, codec)?
             .clock(clock)

@@ -38,6 +38,7 @@
 
 mod endpoints;
 mod future;
+mod hand_on;
 mod here;
 mod hop;
 mod layer;

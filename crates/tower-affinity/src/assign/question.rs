@@ -17,7 +17,7 @@ use super::stored::{Heard, Word, row_key};
 use crate::random::fresh_session;
 use crate::rollouts::{Asked, Waiting};
 use crate::spans;
-use crate::wire::Presented;
+use crate::wire::{Carries, Presented};
 
 /// How often a request hears of a greater pin than that which it was decided on: once where another
 /// request has moved its session meanwhile. More is a store that changes its mind.
@@ -30,6 +30,7 @@ pub(super) struct Question {
     shows: Shows,
     policy: Option<Policy>,
     settle: Settle,
+    carries: Option<Box<Carries>>,
     /// Whether the pin is the store's: the client has none, or an older one.
     by_store: bool,
     /// The client's own pin, where the store has told of a greater one.
@@ -46,6 +47,8 @@ pub(super) struct Question {
 pub(super) struct Decided {
     pub(super) decision: Decision,
     pub(super) settle: Settle,
+    /// What can go on to services further down, in scopes that propagate.
+    pub(super) carries: Option<Box<Carries>>,
     /// How many sessions live where, if that has a say.
     pub(super) live: LiveCounts,
     pub(super) span: Span,
@@ -87,7 +90,7 @@ impl Wait {
 impl Question {
     pub(super) fn new(state: &State, presented: Option<Presented>) -> Self {
         let rollout = state.rollouts.current();
-        let (shows, policy, settle) = match presented {
+        let (shows, policy, settle, carries) = match presented {
             Some(Presented {
                 shows,
                 scope,
@@ -95,9 +98,11 @@ impl Question {
                 navigation,
                 visit: _,
                 hop: _,
+                carries,
             }) => {
                 let policy = scope.as_ref().map(|scope| *scope.policy());
-                (shows, policy, Settle::new(scope, at, navigation, rollout))
+                let settle = Settle::new(scope, at, navigation, rollout);
+                (shows, policy, settle, carries)
             }
             None => {
                 let shows = Shows {
@@ -106,13 +111,14 @@ impl Question {
                     chosen: None,
                 };
                 let settle = Settle::new(None, state.clock.now(), false, rollout);
-                (shows, Some(Policy::default()), settle)
+                (shows, Some(Policy::default()), settle, None)
             }
         };
         Self {
             shows,
             policy,
             settle,
+            carries,
             by_store: false,
             own: None,
             decision: None,
@@ -229,6 +235,7 @@ impl Question {
             return Asking::Decided(Decided {
                 decision,
                 settle: self.settle,
+                carries: self.carries,
                 live: self.live,
                 span: self.span,
             });

@@ -11,6 +11,7 @@ use tower_affinity_core::{Cause, Cohort, Decision, Kind, LiveCounts};
 use tower_service::Service;
 
 use super::future::{Answer, ResponseFuture, Undecided};
+use super::hand_on::{self, hand_on};
 use super::hop;
 use super::question::{Asking, Decided, Question};
 use super::refuse::{refusal, visited};
@@ -67,6 +68,9 @@ where
             .as_mut()
             .and_then(|presented| presented.hop.take());
         if let Some(decision) = hop {
+            if let Some(carries) = presented.and_then(|presented| presented.carries) {
+                hand_on::received(&mut request, &self.state, *carries);
+            }
             let answer = hop::serve(&mut self.inner, &self.state, request, *decision);
             return ResponseFuture::answered(answer);
         }
@@ -105,7 +109,8 @@ where
 {
     let Decided {
         decision,
-        settle,
+        mut settle,
+        carries,
         live,
         span,
     } = decided;
@@ -128,6 +133,9 @@ where
     }
     if matches!(live, LiveCounts::Known(_)) && decision.takes_endpoint() {
         request.extensions_mut().insert(live);
+    }
+    if let Some(carries) = carries {
+        settle.handed_on(hand_on(&mut request, state, &decision, *carries));
     }
     let affinity = Affinity::new(decision);
     request.extensions_mut().insert(affinity.clone());

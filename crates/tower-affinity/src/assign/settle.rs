@@ -6,7 +6,8 @@ use std::time::Duration;
 use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
 use tower_affinity_core::{
-    Answer, Decision, Lifetimes, Outcomes, Revision, Rollout, RowKey, Settled, Timestamp, settle,
+    Answer, Decision, Lifetimes, Outcomes, Revision, Rollout, RowKey, Sealed, Settled, Timestamp,
+    settle,
 };
 
 use super::state::State;
@@ -16,7 +17,7 @@ use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
 use crate::record::{Ending, Observed};
 use crate::signal::said;
-use crate::wire::{Scope, WriteBack};
+use crate::wire::{AlreadySealed, Scope, WriteBack};
 
 /// What is needed of the request once its answer is there.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(super) struct Settle {
     row: Option<RowKey>,
     /// How long it has waited for the store.
     waited: Duration,
+    /// The decision's pin as a token, if the endpoint has got it.
+    sealed: Option<Box<Sealed>>,
 }
 
 impl Settle {
@@ -46,12 +49,18 @@ impl Settle {
             rollout,
             row: None,
             waited: Duration::ZERO,
+            sealed: None,
         }
     }
 
     /// The store was told of the session.
     pub(super) fn stored_under(&mut self, key: RowKey) {
         self.row = Some(key);
+    }
+
+    /// The endpoint has got the decision's pin as this token.
+    pub(super) fn handed_on(&mut self, sealed: Option<Box<Sealed>>) {
+        self.sealed = sealed;
     }
 
     /// It has waited for the store this much longer.
@@ -106,7 +115,7 @@ impl Settle {
     /// Leaves what is to be written on the answer, if anything is. Answers what the store has to
     /// hear of it.
     pub(super) fn settle<R>(
-        &self,
+        &mut self,
         state: &State,
         decision: &Decision,
         response: &mut Response<R>,
@@ -150,6 +159,10 @@ impl Settle {
                 let is_told = decision.pin.as_ref() == Some(&*pin);
                 let row = self.row.filter(|_| !is_told);
                 let word = row.map(|key| Word::replace(key, &pin, self.at, lifetimes));
+                // what the endpoint has said may have changed it since
+                if let Some(sealed) = self.sealed.take().filter(|_| is_told) {
+                    response.extensions_mut().insert(AlreadySealed(sealed));
+                }
                 (WriteBack::Set(pin), word)
             }
         };

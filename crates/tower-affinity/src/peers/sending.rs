@@ -7,6 +7,8 @@ use http::{HeaderMap, HeaderName, Request, Response};
 use tower_affinity_core::{Clock, GroupName, PinCodec};
 
 use super::hops;
+use crate::carrier::header;
+use crate::propagate::ForEndpoint;
 use crate::record::{PeerOutcome, Recorder};
 use crate::wire::HOP;
 use crate::{Affinity, PeerAddr, tag};
@@ -30,12 +32,16 @@ impl Sending {
         let mut mark = HeaderValue::from_maybe_shared(bytes::Bytes::from(mark)).ok()?;
         mark.set_sensitive(true);
         let peer = request.extensions().get::<PeerAddr>().copied();
+        let pin = request.extensions_mut().remove::<ForEndpoint>();
         let headers = request.headers_mut();
         // before our names are set: `Connection: affinity-group` must not take them away
         hops::strip(headers);
         tag::remove_spoofed(headers);
         tag::set(headers, affinity);
         headers.insert(HOP, mark);
+        if let Some(ForEndpoint(pin)) = pin {
+            headers.insert(header::PIN, pin);
+        }
         if let Some(peer) = peer {
             came_from(headers, peer);
         }

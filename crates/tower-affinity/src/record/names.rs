@@ -47,9 +47,19 @@ pub(super) const STORE_UP: &str = "affinity_store_up";
 
 pub(super) const LOCAL: &str = "affinity_local_sessions";
 pub(super) const LOCAL_ENDED: &str = "affinity_local_sessions_ended_total";
+pub(super) const CALLER_PINS: &str = "affinity_caller_pins_total";
+pub(super) const NOT_PROPAGATED: &str = "affinity_propagation_dropped_total";
 pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 29] = [
+const COUNTERS: [(&str, &str); 31] = [
+    (
+        CALLER_PINS,
+        "Pins of trusted callers that were read as keys, or whose time was over",
+    ),
+    (
+        NOT_PROPAGATED,
+        "Parts of the context of a request that did not go on to other services",
+    ),
     (
         SESSIONS_FAILED,
         "Sessions with an answer that was an error, or whose application said so",
@@ -194,6 +204,7 @@ mod tests {
 
     use super::{COUNTERS, DURATION, GAUGES};
     use crate::balance::{EjectionReason, EndpointState};
+    use crate::propagate::Dropped;
     use crate::record::outcomes::Ending;
     use crate::record::series::CodeClass;
     use crate::record::{LocalEnd, PeerOutcome, RetryOutcome};
@@ -217,7 +228,8 @@ mod tests {
         let classes = CodeClass::ALL.iter().map(|class| class.as_str());
         let endpoints = EndpointState::ALL.iter().map(|state| state.as_str());
         let reasons = EjectionReason::ALL.iter().map(|reason| reason.as_str());
-        let endpoints = endpoints.chain(reasons);
+        let dropped = Dropped::ALL.iter().map(|dropped| dropped.as_str());
+        let endpoints = endpoints.chain(reasons).chain(dropped);
         let retries = RetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
         let ends = LocalEnd::ALL.iter().map(|end| end.as_str());
         let ends = ends.chain(Ending::ALL.iter().map(|ending| ending.as_str()));

@@ -10,7 +10,7 @@ use http::{Extensions, StatusCode};
 use metrics::{Counter, Key, Label};
 use tower_affinity_core::{
     Cause, Cohort, Decision, Fault, GroupName, KeyId, Kind, LiveSketch, Outcomes, Rollout,
-    SessionPin, State, Timestamp,
+    ServiceName, SessionPin, State, Timestamp,
 };
 
 use super::account::Account;
@@ -27,6 +27,7 @@ use super::source::{Kept, Source};
 use super::tally::Steps;
 use crate::Affinity;
 use crate::balance::{EjectionReason, EndpointState, Groups};
+use crate::propagate::Dropped;
 
 /// What counts requests and pins: a cheap handle that all layers of a stack share.
 ///
@@ -324,6 +325,22 @@ impl Recorder {
 
     pub(crate) fn claims_dropped(&self) {
         self.count(&self.0.claims_dropped, names::CLAIMS_DROPPED, Vec::new(), 1);
+    }
+
+    /// A trusted caller has shown a pin of its own, which was a key unless it has that fault.
+    pub(crate) fn caller_pin(&self, caller: &ServiceName, fault: Option<Fault>) {
+        let outcome = fault.map_or(Cause::Keyed, Cause::from).as_str();
+        let labels = vec![
+            Label::new("caller", caller.as_str().to_owned()),
+            Label::from_static_parts("outcome", outcome),
+        ];
+        self.0.source.count(names::CALLER_PINS, labels, 1);
+    }
+
+    /// Something of a request's context did not go on.
+    pub(crate) fn not_propagated(&self, what: Dropped) {
+        let what = Label::from_static_parts("what", what.as_str());
+        self.0.source.count(names::NOT_PROPAGATED, vec![what], 1);
     }
 
     pub(crate) fn signal_ignored(&self) {

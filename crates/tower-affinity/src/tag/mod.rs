@@ -8,6 +8,7 @@
 //! - `affinity-session: ID`, where there is a session
 //! - `affinity-decision: DECISION; cause=CAUSE`
 //! - `affinity-moved-from: NAME; at=UNIX; cause=CAUSE`, until the application has seen the move
+//! - `affinity-pin: TOKEN`, in scopes that [propagate](crate::wire::Scope::propagate)
 //!
 //! From an answer it removes what an endpoint sent under our names, but `affinity-session` and
 //! `affinity-outcome`, which a [`SignalLayer`](crate::SignalLayer) outside reads, and

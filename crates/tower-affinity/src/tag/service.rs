@@ -8,6 +8,8 @@ use tower_service::Service;
 use super::future::ResponseFuture;
 use super::names;
 use crate::Affinity;
+use crate::carrier::header;
+use crate::propagate::ForEndpoint;
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](super).
 #[derive(Clone, Debug)]
@@ -37,6 +39,9 @@ where
         names::remove_spoofed(request.headers_mut());
         if let Some(affinity) = request.extensions().get::<Affinity>().cloned() {
             names::set(request.headers_mut(), &affinity);
+        }
+        if let Some(ForEndpoint(pin)) = request.extensions_mut().remove() {
+            request.headers_mut().insert(header::PIN, pin);
         }
         ResponseFuture::new(self.inner.call(request))
     }

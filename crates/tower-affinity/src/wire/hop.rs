@@ -10,6 +10,7 @@ use super::grant::Grant;
 use super::read::{Came, Presented};
 use super::scope::Scope;
 use super::shared::Wire;
+use super::shown::Carries;
 
 /// The header that carries a mark from one process of a service to another.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("affinity-hop");
@@ -49,6 +50,8 @@ impl Wire {
         at: Timestamp,
         decision: Box<Decision>,
     ) -> (Presented, Came) {
+        let propagates = scope.as_ref().is_some_and(|scope| scope.propagates());
+        let carries = propagates.then(|| Box::new(Carries::of_peer(request.headers())));
         self.remove_ours(request.headers_mut());
         let shows = Shows {
             shown: Shown::Nothing(Absence::New),
@@ -62,6 +65,7 @@ impl Wire {
             navigation: false,
             visit: None,
             hop: Some(decision),
+            carries,
         };
         let came = Came {
             scope,

@@ -8,6 +8,7 @@ use tower_layer::Layer;
 use super::scope::{PathPattern, Scope};
 use super::service::PinService;
 use super::shared::{Carriers, Wire};
+use crate::callers::Callers;
 use crate::carrier::{Carrier, CookieAttributes};
 use crate::clock::SystemClock;
 use crate::record::Recorder;
@@ -38,6 +39,7 @@ impl PinLayer {
                     cookie: true,
                     header: true,
                 },
+                callers: None,
                 clock: Arc::new(SystemClock::new()),
                 recorder: Recorder::default(),
                 takes_hops: false,
@@ -74,6 +76,11 @@ impl PinLayer {
     /// Cookies of earlier configurations: still read, and cleared along with the present one.
     pub fn former_cookies(self, cookies: Vec<CookieAttributes>) -> Self {
         self.with(|wire| wire.former_cookies = cookies)
+    }
+
+    /// The services whose pins are read as keys; by default none.
+    pub fn callers(self, callers: Callers) -> Self {
+        self.with(|wire| wire.callers = Some(Arc::new(callers)))
     }
 
     /// Where the time comes from; by default a [`SystemClock`].

@@ -48,6 +48,7 @@ mod read;
 mod scope;
 mod service;
 mod shared;
+mod shown;
 mod write;
 
 pub use self::future::ResponseFuture;
@@ -57,4 +58,6 @@ pub use self::layer::PinLayer;
 pub use self::read::Presented;
 pub use self::scope::{AssignBy, CachePolicy, InvalidPath, PathPattern, Scope};
 pub use self::service::PinService;
+pub(crate) use self::shown::Carries;
+pub(crate) use self::write::AlreadySealed;
 pub use self::write::WriteBack;

@@ -13,6 +13,8 @@ use tower_affinity_core::{
 use super::grant::{self, Grant, Visit};
 use super::scope::{AssignBy, Scope};
 use super::shared::Wire;
+use super::shown::Carries;
+use crate::callers::FromCaller;
 use crate::carrier::{Carrier, SameSite, cookie, header, query};
 use crate::{ClientAddr, PeerAddr};
 
@@ -35,6 +37,8 @@ pub struct Presented {
     pub(crate) visit: Option<Visit>,
     /// What a peer has decided for it.
     pub(crate) hop: Option<Box<Decision>>,
+    /// The tokens that can go on to services further down; `None` in scopes that do not propagate.
+    pub(crate) carries: Option<Box<Carries>>,
 }
 
 /// What the answer has to know of the request.
@@ -67,15 +71,32 @@ impl Wire {
         let level = scope
             .as_ref()
             .map_or(Level::None, |scope| scope.policy().level);
+        let from_caller = match (&self.callers, &scope) {
+            (Some(callers), Some(_)) => callers.read(request, at, &self.salt, &self.recorder),
+            _ => FromCaller::default(),
+        };
         let (shown, carrier) = match (level, &scope) {
             (Level::Follow | Level::Group | Level::Endpoint, Some(scope)) => {
-                self.shown(&method, headers, by_query.as_deref(), (at, scope))
+                let sent = (&method, headers, &from_caller);
+                self.shown(sent, by_query.as_deref(), (at, scope))
             }
             _ => (Shown::Nothing(Absence::New), Some(Carrier::Cookie)),
+        };
+        let carries = match &scope {
+            Some(scope) if scope.propagates() => {
+                let sent = (headers, &from_caller);
+                Some(Box::new(Carries {
+                    own: self.own_token(sent, by_query.as_deref(), (&shown, carrier), (at, scope)),
+                    callers: from_caller.session.as_ref().map(|(token, _)| token.clone()),
+                }))
+            }
+            _ => None,
         };
         let key = scope
             .as_ref()
             .and_then(|scope| self.key(&scope.assign, request));
+        // what a caller has signed is worth more than what anybody can write
+        let key = from_caller.session.map_or(key, |(_, key)| Some(key));
         let restarts = scope
             .as_ref()
             .is_some_and(|scope| scope.restart().is_some());
@@ -94,6 +115,7 @@ impl Wire {
             scope: scope.clone(),
             at,
             navigation: restarts && is_navigation(&method, headers),
+            carries,
         };
         self.remove_ours(request.headers_mut());
         (
@@ -118,14 +140,13 @@ impl Wire {
     /// The one pin that counts and the carrier that it came in.
     fn shown(
         &self,
-        method: &Method,
-        headers: &HeaderMap,
+        (method, headers, from_caller): (&Method, &HeaderMap, &FromCaller),
         by_query: Option<&str>,
         (at, scope): (Timestamp, &Scope),
     ) -> (Shown, Option<Carrier>) {
         let by_header = self.carriers.header && headers.contains_key(header::PIN);
         let by_header =
-            by_header.then(|| self.choose(header::candidates(headers).map(Some), at, scope));
+            by_header.then(|| self.choose(from_caller.others(headers).map(Some), at, scope));
         let mut fault = None;
         if !matches!(by_header, Some(Some(Ok(_))))
             && let Some(token) = by_query

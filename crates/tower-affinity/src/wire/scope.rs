@@ -17,6 +17,7 @@ pub struct Scope {
     pub(super) cache: CachePolicy,
     pub(super) policy: Policy,
     streaming: bool,
+    propagate: bool,
     restart_url: Option<String>,
 }
 
@@ -30,6 +31,7 @@ impl Scope {
             cache: CachePolicy::Private,
             policy: Policy::default(),
             streaming: false,
+            propagate: false,
             restart_url: None,
         }
     }
@@ -55,7 +57,8 @@ impl Scope {
         self
     }
 
-    /// What a new session is drawn by; by default its own fresh id.
+    /// What a new session is drawn by; by default its own fresh id. The session of a
+    /// [caller](crate::Callers) goes before it.
     #[must_use]
     pub fn assign(mut self, assign: AssignBy) -> Self {
         self.policy.least_loaded = assign == AssignBy::LeastLoaded;
@@ -75,6 +78,15 @@ impl Scope {
         Self { streaming, ..self }
     }
 
+    /// Whether a session goes on to services further down: its requests carry a
+    /// [`Propagation`](crate::Propagation), and the endpoint gets the pin that the answer will carry
+    /// in `affinity-pin`. By default neither happens. Never at level [`Level::Endpoint`], whose pins
+    /// are known only once an endpoint has answered; and at levels that issue no pins, none goes on.
+    #[must_use]
+    pub fn propagate(self, propagate: bool) -> Self {
+        Self { propagate, ..self }
+    }
+
     /// Where a navigation is sent whose session we ended; by default it gets the error.
     #[must_use]
     pub fn restart_url(self, url: impl Into<String>) -> Self {
@@ -82,6 +94,12 @@ impl Scope {
             restart_url: Some(url.into()),
             ..self
         }
+    }
+
+    /// Its paths.
+    #[must_use]
+    pub fn path(&self) -> &PathPattern {
+        &self.path
     }
 
     pub(super) fn lifetimes(&mut self, lifetimes: Lifetimes) {
@@ -96,6 +114,15 @@ impl Scope {
 
     pub(crate) fn is_streaming(&self) -> bool {
         self.streaming
+    }
+
+    pub(crate) fn propagates(&self) -> bool {
+        self.propagate
+    }
+
+    /// Whether its pins would have to be handed on before they are known.
+    pub(crate) fn propagates_endpoints(&self) -> bool {
+        self.propagate && self.policy.level == Level::Endpoint
     }
 
     pub(crate) fn restart(&self) -> Option<&str> {

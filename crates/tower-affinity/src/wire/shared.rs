@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tower_affinity_core::{Clock, DrawSalt, PinCodec};
 
 use super::scope::Scope;
+use crate::callers::Callers;
 use crate::carrier::CookieAttributes;
 use crate::record::Recorder;
 
@@ -15,6 +16,7 @@ pub(super) struct Wire {
     pub(super) salt: DrawSalt,
     pub(super) scopes: Vec<Arc<Scope>>,
     pub(super) carriers: Carriers,
+    pub(super) callers: Option<Arc<Callers>>,
     pub(super) cookie: CookieAttributes,
     pub(super) former_cookies: Vec<CookieAttributes>,
     /// The names under which our cookie is read: the present one first.

@@ -2,7 +2,7 @@
 
 use http::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use http::{Response, StatusCode};
-use tower_affinity_core::{Level, SessionPin};
+use tower_affinity_core::{Level, Sealed, SessionPin};
 
 use super::cache;
 use super::read::Came;
@@ -19,6 +19,11 @@ pub enum WriteBack {
     Clear,
 }
 
+/// The token of the pin that is to be written, where the endpoint has got it already: a response
+/// extension beside [`WriteBack::Set`]. Both sides get the same bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct AlreadySealed(pub(crate) Box<Sealed>);
+
 impl Wire {
     pub(super) fn write<B>(&self, came: &Came, response: &mut Response<B>) {
         self.write_pin(came, response);
@@ -27,6 +32,10 @@ impl Wire {
 
     fn write_pin<B>(&self, came: &Came, response: &mut Response<B>) {
         let wish = response.extensions_mut().remove::<WriteBack>();
+        let already = match wish {
+            Some(WriteBack::Set(_)) => response.extensions_mut().remove::<AlreadySealed>(),
+            _ => None,
+        };
         let status = response.status();
         let headers = response.headers_mut();
         let planted = cookie::remove_set(headers, &self.own_names);
@@ -35,7 +44,7 @@ impl Wire {
             self.recorder.planted(planted);
         }
         let sets_pin = match wish {
-            Some(WriteBack::Set(pin)) => self.set(came, &pin, headers),
+            Some(WriteBack::Set(pin)) => self.set(came, &pin, already, headers),
             Some(WriteBack::Clear) => self.clear(came, headers),
             None => false,
         };
@@ -51,14 +60,20 @@ impl Wire {
         }
     }
 
-    fn set(&self, came: &Came, pin: &SessionPin, headers: &mut HeaderMap) -> bool {
+    fn set(
+        &self,
+        came: &Came,
+        pin: &SessionPin,
+        already: Option<AlreadySealed>,
+        headers: &mut HeaderMap,
+    ) -> bool {
         let Some(carrier) = came.carrier else {
             return false;
         };
         if carrier == Carrier::Cookie && !self.carriers.cookie {
             return false;
         }
-        let sealed = self.codec.seal(pin);
+        let sealed = already.map_or_else(|| self.codec.seal(pin), |AlreadySealed(sealed)| *sealed);
         if pin.moves == 0 && pin.issued == pin.started {
             self.recorder.pin_issued();
         }

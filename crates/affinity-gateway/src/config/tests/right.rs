@@ -78,6 +78,7 @@ fn what_is_not_written_has_the_documented_default() {
         on_step,
         cache,
         streaming,
+        propagate,
         restart_url,
         response_timeout,
         idle_timeout,
@@ -89,8 +90,8 @@ fn what_is_not_written_has_the_documented_default() {
         ("/*", Level::Group, OnGone::Move)
     );
     assert_eq!(
-        (assign, *cache, *streaming),
-        (&AssignBy::Session, CachePolicy::Private, false)
+        (assign, *cache, *streaming, *propagate),
+        (&AssignBy::Session, CachePolicy::Private, false, false)
     );
     assert_eq!((*on_step, restart_url), (OnStep::Keep, &None));
     assert_eq!([response_timeout, idle_timeout, total_timeout], [&None; 3]);

@@ -122,11 +122,6 @@ fn what_comes_in_a_later_version_is_never_ignored() {
             "assign = \"claim:sub\"",
             "scope[1].assign",
         ),
-        (
-            "propagate = false",
-            "propagate = true",
-            "scope[1].propagate",
-        ),
     ] {
         refused(from, to, key, &[unsupported]);
     }

@@ -131,6 +131,8 @@ fn a_setting_without_effect_is_refused() {
         ("connection", "restart_url = \"/a\"", "restart_url"),
         ("follow", "cache = \"keep\"", "cache"),
         ("none", "streaming = true", "streaming"),
+        ("follow", "propagate = true", "propagate"),
+        ("connection", "propagate = true", "propagate"),
     ] {
         let scopes = format!("[[scope]]\npath = \"/*\"\naffinity = \"{level}\"\n{setting}\n");
         let error = read(&scoped(&scopes)).expect_err(setting);
