@@ -3,10 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use std::error::Error;
 use std::time::Duration;
 
 use tower_layer::Layer;
 
+use crate::Problem;
 use crate::affinity::{AffinityLayer, AffinityService};
 use crate::record::{GroupMetrics, GroupMetricsLayer};
 use crate::respond::{Respond, RespondLayer};
@@ -83,6 +85,7 @@ use crate::wire::PathPattern;
 pub struct GatewayLayer {
     affinity: AffinityLayer,
     metrics: GroupMetricsLayer,
+    respond: RespondLayer,
 }
 
 /// The service of [`GatewayLayer`].
@@ -95,6 +98,7 @@ impl GatewayLayer {
         Self {
             affinity,
             metrics: GroupMetricsLayer::new().recorder(recorder),
+            respond: RespondLayer::new(),
         }
     }
 
@@ -113,13 +117,21 @@ impl GatewayLayer {
             ..self
         }
     }
+
+    /// As [`RespondLayer::problems`].
+    pub fn problems(self, foreign: fn(&(dyn Error + 'static)) -> Option<Problem>) -> Self {
+        Self {
+            respond: self.respond.problems(foreign),
+            ..self
+        }
+    }
 }
 
 impl<S> Layer<S> for GatewayLayer {
     type Service = GatewayService<S>;
 
     fn layer(&self, leaf: S) -> Self::Service {
-        let infallible = RespondLayer::new().layer(leaf);
+        let infallible = self.respond.layer(leaf);
         let counted = self.metrics.layer(infallible);
         self.affinity.layer(GroupTagLayer::new().layer(counted))
     }

@@ -30,6 +30,7 @@ mod clock;
 mod error;
 mod expiries;
 mod keyring;
+mod misplaced;
 mod peer;
 mod problem;
 mod random;

@@ -90,7 +90,7 @@ where
                 }
                 Err(error) => {
                     underway.end(PeerOutcome::Failed);
-                    Answer::to(&error.into()).response()
+                    Answer::to(&error.into(), |_| None).response()
                 }
             },
             #[expect(

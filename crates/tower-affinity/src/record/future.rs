@@ -12,6 +12,7 @@ use super::head::Heads;
 use super::running::Running;
 use super::series::CodeClass;
 use crate::balance::Lease;
+use crate::misplaced::Misplaced;
 
 pin_project! {
     /// Counts the request if it fails or is dropped; else its body does.
@@ -22,16 +23,24 @@ pin_project! {
         running: Option<Running>,
         heads: Heads,
         is_head: bool,
+        misplaced: Option<Misplaced>,
     }
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn new(inner: F, running: Running, heads: Heads, is_head: bool) -> Self {
+    pub(super) fn new(
+        inner: F,
+        running: Running,
+        heads: Heads,
+        is_head: bool,
+        misplaced: Option<Misplaced>,
+    ) -> Self {
         Self {
             inner,
             running: Some(running),
             heads,
             is_head,
+            misplaced,
         }
     }
 }
@@ -56,6 +65,9 @@ where
                 return Poll::Ready(Err(error));
             }
         };
+        if let Some(misplaced) = this.misplaced {
+            misplaced.look(response.extensions(), "GroupMetricsLayer");
+        }
         let class = CodeClass::of_grpc(response.headers())
             .unwrap_or_else(|| CodeClass::of(response.status()));
         if let Some(running) = &mut running {

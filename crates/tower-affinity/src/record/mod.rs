@@ -88,12 +88,14 @@ pub(crate) use self::retry::RetryOutcome;
 pub use self::service::GroupMetrics;
 pub use self::store::StoreOp;
 pub use self::tally::Tallies;
+use crate::misplaced::Misplaced;
 use crate::wire::PathPattern;
 
 /// Counts and times requests per group; see the [module](self).
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct GroupMetricsLayer {
+    misplaced: Misplaced,
     recorder: Recorder,
     heads: Heads,
 }
@@ -127,6 +129,11 @@ impl<S> Layer<S> for GroupMetricsLayer {
     type Service = GroupMetrics<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        GroupMetrics::new(inner, self.recorder.clone(), self.heads.clone())
+        GroupMetrics {
+            inner,
+            misplaced: self.misplaced.clone(),
+            recorder: self.recorder.clone(),
+            heads: self.heads.clone(),
+        }
     }
 }

@@ -10,23 +10,15 @@ use super::body::MetricsBody;
 use super::future::ResponseFuture;
 use super::head::Heads;
 use super::recorder::Recorder;
+use crate::misplaced::Misplaced;
 
 /// Counts and times requests per group; see the [module](super).
 #[derive(Clone, Debug)]
 pub struct GroupMetrics<S> {
-    inner: S,
-    recorder: Recorder,
-    heads: Heads,
-}
-
-impl<S> GroupMetrics<S> {
-    pub(super) fn new(inner: S, recorder: Recorder, heads: Heads) -> Self {
-        Self {
-            inner,
-            recorder,
-            heads,
-        }
-    }
+    pub(super) inner: S,
+    pub(super) misplaced: Misplaced,
+    pub(super) recorder: Recorder,
+    pub(super) heads: Heads,
 }
 
 impl<S, B, R> Service<Request<B>> for GroupMetrics<S>
@@ -45,11 +37,13 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let running = self.recorder.start(request.extensions());
         let is_head = request.method() == Method::HEAD;
+        let misplaced = self.misplaced.outside(request.extensions());
         ResponseFuture::new(
             self.inner.call(request),
             running,
             self.heads.clone(),
             is_head,
+            misplaced,
         )
     }
 }

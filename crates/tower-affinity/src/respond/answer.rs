@@ -10,6 +10,9 @@ use crate::BoxError;
 use crate::balance::Unserved;
 use crate::problem::Problem;
 
+/// What is answered for an error of somebody else's, if it is known.
+pub(crate) type Foreign = fn(&(dyn Error + 'static)) -> Option<Problem>;
+
 /// What is to be answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
@@ -19,12 +22,14 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer to `error`: the first thing known among it and its sources decides.
-    pub(crate) fn to(error: &BoxError) -> Self {
+    pub(crate) fn to(error: &BoxError, foreign: Foreign) -> Self {
         let error: &(dyn Error + 'static) = &**error;
         let (mut known, mut next) = (None, Some(error));
         while let (None, Some(error)) = (known, next) {
             let unserved = error.downcast_ref().map(Self::unserved);
-            known = unserved.or_else(|| error.downcast_ref().map(Self::upstream));
+            known = unserved
+                .or_else(|| error.downcast_ref().map(Self::upstream))
+                .or_else(|| foreign(error).map(Self::foreign));
             next = error.source();
         }
         let answer = known.unwrap_or(Self {
@@ -37,6 +42,13 @@ impl Answer {
 
     pub(crate) fn response<R: From<Bytes>>(self) -> Response<R> {
         self.problem.response(self.detail)
+    }
+
+    fn foreign(problem: Problem) -> Self {
+        Self {
+            problem,
+            detail: problem.title(),
+        }
     }
 
     fn unserved(unserved: &Unserved) -> Self {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::Response;
 use pin_project_lite::pin_project;
 
-use super::answer::Answer;
+use super::answer::{Answer, Foreign};
 use crate::BoxError;
 
 pin_project! {
@@ -24,15 +24,15 @@ pin_project! {
     #[project = StateProj]
     #[derive(Debug)]
     enum State<F> {
-        Inner { #[pin] inner: F },
+        Inner { #[pin] inner: F, foreign: Foreign },
         Failed { answer: Answer },
     }
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn inner(inner: F) -> Self {
+    pub(super) fn inner(inner: F, foreign: Foreign) -> Self {
         Self {
-            state: State::Inner { inner },
+            state: State::Inner { inner, foreign },
         }
     }
 
@@ -53,9 +53,9 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(Ok(match self.project().state.project() {
-            StateProj::Inner { inner } => match ready!(inner.poll(cx)) {
+            StateProj::Inner { inner, foreign } => match ready!(inner.poll(cx)) {
                 Ok(response) => response,
-                Err(error) => Answer::to(&error.into()).response(),
+                Err(error) => Answer::to(&error.into(), *foreign).response(),
             },
             StateProj::Failed { answer } => answer.response(),
         }))

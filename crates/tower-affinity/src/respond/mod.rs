@@ -34,7 +34,26 @@
 //! # }
 //! ```
 //!
-//! It has nothing to set; a leaf customises the answers by the errors that it gives:
+//! Customised: errors of other layers, which would be 502, are answered by what they mean.
+//!
+//! ```
+//! use tower::load_shed::error::Overloaded;
+//! use tower::timeout::error::Elapsed;
+//! use tower_affinity::{Problem, RespondLayer};
+//!
+//! let layer = RespondLayer::new().problems(|error| {
+//!     if error.is::<Overloaded>() {
+//!         Some(Problem::Overloaded) // 503 with Retry-After
+//!     } else if error.is::<Elapsed>() {
+//!         Some(Problem::UpstreamTimeout) // 504
+//!     } else {
+//!         None
+//!     }
+//! });
+//! # let _ = layer;
+//! ```
+//!
+//! A leaf says the same by the errors that it gives:
 //!
 //! ```
 //! use tower_affinity::respond::UpstreamFault;
@@ -60,22 +79,39 @@ mod service;
 #[cfg(test)]
 mod tests;
 
+use std::error::Error;
+
 use tower_layer::Layer;
 
-pub(crate) use self::answer::Answer;
+pub(crate) use self::answer::{Answer, Foreign};
 pub use self::fault::UpstreamFault;
 pub use self::future::ResponseFuture;
 pub use self::service::Respond;
+use crate::Problem;
 
 /// Turns errors into answers; see the [module](self).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct RespondLayer(());
+pub struct RespondLayer {
+    foreign: Foreign,
+}
 
 impl RespondLayer {
     /// The layer.
     pub fn new() -> Self {
-        Self(())
+        Self { foreign: |_| None }
+    }
+
+    /// What is answered for an error that is none of ours, such as those of tower's limits; by default
+    /// nothing is known of them. It is asked of an error first and then of each of its sources.
+    pub fn problems(self, foreign: fn(&(dyn Error + 'static)) -> Option<Problem>) -> Self {
+        Self { foreign }
+    }
+}
+
+impl Default for RespondLayer {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -83,6 +119,6 @@ impl<S> Layer<S> for RespondLayer {
     type Service = Respond<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Respond::new(inner)
+        Respond::new(inner, self.foreign)
     }
 }

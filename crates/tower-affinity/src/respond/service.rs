@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use tower_service::Service;
 
-use super::answer::Answer;
+use super::answer::{Answer, Foreign};
 use super::future::ResponseFuture;
 use crate::BoxError;
 
@@ -15,14 +15,16 @@ use crate::BoxError;
 #[derive(Debug)]
 pub struct Respond<S> {
     inner: S,
+    foreign: Foreign,
     /// The inner service failed before the request that it was asked to be ready for.
     failed: Option<Answer>,
 }
 
 impl<S> Respond<S> {
-    pub(super) fn new(inner: S) -> Self {
+    pub(super) fn new(inner: S, foreign: Foreign) -> Self {
         Self {
             inner,
+            foreign,
             failed: None,
         }
     }
@@ -31,7 +33,7 @@ impl<S> Respond<S> {
 impl<S: Clone> Clone for Respond<S> {
     /// A clone begins unready, so it has not failed yet.
     fn clone(&self) -> Self {
-        Self::new(self.inner.clone())
+        Self::new(self.inner.clone(), self.foreign)
     }
 }
 
@@ -50,7 +52,7 @@ where
         if self.failed.is_none()
             && let Err(error) = ready!(self.inner.poll_ready(cx))
         {
-            self.failed = Some(Answer::to(&error.into()));
+            self.failed = Some(Answer::to(&error.into(), self.foreign));
         }
         Poll::Ready(Ok(()))
     }
@@ -58,7 +60,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         match self.failed.take() {
             Some(answer) => ResponseFuture::failed(answer),
-            None => ResponseFuture::inner(self.inner.call(request)),
+            None => ResponseFuture::inner(self.inner.call(request), self.foreign),
         }
     }
 }

@@ -35,6 +35,7 @@ use tower_affinity_core::Outcomes;
 use tower_layer::Layer;
 
 pub use self::service::{ResponseFuture, SignalService};
+use crate::misplaced::Misplaced;
 use crate::record::Recorder;
 
 const SESSION: HeaderName = HeaderName::from_static("affinity-session");
@@ -101,6 +102,7 @@ impl Outcome {
 #[must_use]
 pub struct SignalLayer {
     recorder: Recorder,
+    misplaced: Misplaced,
 }
 
 impl SignalLayer {
@@ -111,7 +113,7 @@ impl SignalLayer {
 
     /// What counts values that are not understood.
     pub fn recorder(self, recorder: Recorder) -> Self {
-        Self { recorder }
+        Self { recorder, ..self }
     }
 
     pub(crate) fn as_recorder(&self) -> &Recorder {
@@ -123,6 +125,6 @@ impl<S> Layer<S> for SignalLayer {
     type Service = SignalService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        SignalService::new(inner, self.recorder.clone())
+        SignalService::new(inner, self.recorder.clone(), self.misplaced.clone())
     }
 }

@@ -10,6 +10,7 @@ use tower_affinity_core::Said;
 use tower_service::Service;
 
 use super::{OUTCOME, Outcome, SESSION, Signal, said};
+use crate::misplaced::Misplaced;
 use crate::record::Recorder;
 
 /// Turns what the application says in headers into a [`Signal`]; see the [module](super).
@@ -17,11 +18,16 @@ use crate::record::Recorder;
 pub struct SignalService<S> {
     inner: S,
     recorder: Recorder,
+    misplaced: Misplaced,
 }
 
 impl<S> SignalService<S> {
-    pub(super) fn new(inner: S, recorder: Recorder) -> Self {
-        Self { inner, recorder }
+    pub(super) fn new(inner: S, recorder: Recorder, misplaced: Misplaced) -> Self {
+        Self {
+            inner,
+            recorder,
+            misplaced,
+        }
     }
 }
 
@@ -39,6 +45,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         ResponseFuture {
+            misplaced: self.misplaced.outside(request.extensions()),
             inner: self.inner.call(request),
             recorder: self.recorder.clone(),
         }
@@ -52,6 +59,7 @@ pin_project! {
         #[pin]
         inner: F,
         recorder: Recorder,
+        misplaced: Option<Misplaced>,
     }
 }
 
@@ -64,6 +72,9 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let mut response = ready!(this.inner.poll(cx))?;
+        if let Some(misplaced) = this.misplaced {
+            misplaced.look(response.extensions(), "SignalLayer");
+        }
         if let Some(said) = take(response.headers_mut(), this.recorder) {
             response.extensions_mut().insert(said);
         }

@@ -7,6 +7,7 @@ use http::Response;
 use pin_project_lite::pin_project;
 
 use super::names;
+use crate::misplaced::Misplaced;
 
 pin_project! {
     /// Removes what the endpoint sent under our names once the answer is there.
@@ -14,12 +15,13 @@ pin_project! {
     pub struct ResponseFuture<F> {
         #[pin]
         inner: F,
+        misplaced: Option<Misplaced>,
     }
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn new(inner: F) -> Self {
-        Self { inner }
+    pub(super) fn new(inner: F, misplaced: Option<Misplaced>) -> Self {
+        Self { inner, misplaced }
     }
 }
 
@@ -30,7 +32,11 @@ where
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut response = ready!(self.project().inner.poll(cx))?;
+        let this = self.project();
+        let mut response = ready!(this.inner.poll(cx))?;
+        if let Some(misplaced) = this.misplaced {
+            misplaced.look(response.extensions(), "GroupTagLayer");
+        }
         names::remove_answered(response.headers_mut());
         Poll::Ready(Ok(response))
     }

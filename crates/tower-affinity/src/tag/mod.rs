@@ -57,16 +57,19 @@ pub use self::future::ResponseFuture;
 pub use self::names::is_ours;
 pub(crate) use self::names::{GROUP, correct, remove_answered, remove_spoofed, set};
 pub use self::service::GroupTag;
+use crate::misplaced::Misplaced;
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](self).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
-pub struct GroupTagLayer(());
+pub struct GroupTagLayer {
+    misplaced: Misplaced,
+}
 
 impl GroupTagLayer {
     /// The layer.
     pub fn new() -> Self {
-        Self(())
+        Self::default()
     }
 }
 
@@ -74,6 +77,6 @@ impl<S> Layer<S> for GroupTagLayer {
     type Service = GroupTag<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        GroupTag::new(inner)
+        GroupTag::new(inner, self.misplaced.clone())
     }
 }

@@ -9,17 +9,19 @@ use super::future::ResponseFuture;
 use super::names;
 use crate::Affinity;
 use crate::carrier::header;
+use crate::misplaced::Misplaced;
 use crate::propagate::ForEndpoint;
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](super).
 #[derive(Clone, Debug)]
 pub struct GroupTag<S> {
     inner: S,
+    misplaced: Misplaced,
 }
 
 impl<S> GroupTag<S> {
-    pub(super) fn new(inner: S) -> Self {
-        Self { inner }
+    pub(super) fn new(inner: S, misplaced: Misplaced) -> Self {
+        Self { inner, misplaced }
     }
 }
 
@@ -43,6 +45,7 @@ where
         if let Some(ForEndpoint(pin)) = request.extensions_mut().remove() {
             request.headers_mut().insert(header::PIN, pin);
         }
-        ResponseFuture::new(self.inner.call(request))
+        let misplaced = self.misplaced.outside(request.extensions());
+        ResponseFuture::new(self.inner.call(request), misplaced)
     }
 }

@@ -11,6 +11,7 @@ use super::shared::{Carriers, Wire};
 use crate::callers::Callers;
 use crate::carrier::{Carrier, CookieAttributes};
 use crate::clock::SystemClock;
+use crate::misplaced::Misplaced;
 use crate::record::Recorder;
 
 /// Reads pins from requests and writes them on answers; see the [module](super).
@@ -43,6 +44,7 @@ impl PinLayer {
                 clock: Arc::new(SystemClock::new()),
                 recorder: Recorder::default(),
                 takes_hops: false,
+                misplaced: Misplaced::default(),
             }),
         }
         .with(|_| {})

@@ -8,6 +8,7 @@ use tower_service::Service;
 
 use super::future::ResponseFuture;
 use super::shared::Wire;
+use crate::Affinity;
 
 /// Reads pins from requests and writes them on answers; see the [module](super).
 #[derive(Clone, Debug)]
@@ -35,6 +36,13 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        if request.extensions().get::<Affinity>().is_some() {
+            self.wire.misplaced.say(
+                "PinLayer",
+                "another layer has decided this request before its pin was read: one affinity \
+                 layer for each route, and PinLayer outside of AssignLayer",
+            );
+        }
         let (presented, came) = self.wire.read(&mut request);
         request.extensions_mut().insert(presented);
         ResponseFuture::new(self.inner.call(request), Arc::clone(&self.wire), came)

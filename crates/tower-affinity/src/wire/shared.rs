@@ -7,6 +7,7 @@ use tower_affinity_core::{Clock, DrawSalt, PinCodec};
 use super::scope::Scope;
 use crate::callers::Callers;
 use crate::carrier::CookieAttributes;
+use crate::misplaced::Misplaced;
 use crate::record::Recorder;
 
 /// Everything that reading and writing pins depends on. `read` and `write` say what it does.
@@ -29,6 +30,7 @@ pub(super) struct Wire {
     pub(super) recorder: Recorder,
     /// Whether marks of peers are read; they are removed in any case.
     pub(super) takes_hops: bool,
+    pub(super) misplaced: Misplaced,
 }
 
 #[derive(Clone, Copy, Debug)]

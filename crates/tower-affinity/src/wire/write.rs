@@ -88,9 +88,11 @@ impl Wire {
             ),
         };
         // a token, a checked name and fixed attributes are always visible ASCII
-        let Ok(value) = HeaderValue::from_str(&text) else {
+        let Ok(mut value) = HeaderValue::from_str(&text) else {
             return false;
         };
+        // layers that log headers leave it out, and HTTP/2 keeps it in no table
+        value.set_sensitive(true);
         if name == SET_COOKIE {
             headers.append(name, value);
         } else {

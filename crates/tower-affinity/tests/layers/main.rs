@@ -15,6 +15,7 @@ mod building;
 mod caches;
 mod callers;
 mod carriers;
+mod compositions;
 mod conditional;
 mod displaced;
 mod drained;

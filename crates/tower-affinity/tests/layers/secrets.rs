@@ -1,60 +1,16 @@
 //! Nothing that is secret is in a log, a metric, an error or a debug print.
 
 use std::fmt::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use metrics_util::debugging::DebuggingRecorder;
 use tower::{Layer, ServiceExt};
 use tower_affinity::core::{AbortPolicy, AbortRequest, Lifetimes};
 use tower_affinity::{AffinityLayer, AssignLayer, Keyring, PinLayer};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
 
-use crate::support::{App, Browser, COOKIE_NAME, K1, K2, Site, TI, ask, at_once, codec};
-
-/// Writes down everything that is traced, at every level.
-#[derive(Clone, Default)]
-struct Everything(Arc<Mutex<String>>);
-
-impl Everything {
-    fn write(&self, text: &str) {
-        let mut all = self.0.lock().unwrap();
-        all.push_str(text);
-        all.push('\n');
-    }
-}
-
-impl Visit for Everything {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.write(&format!("{field}={value:?}"));
-    }
-}
-
-impl Subscriber for Everything {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
-        attributes.record(&mut self.clone());
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        values.record(&mut self.clone());
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
+use crate::support::{
+    App, Browser, COOKIE_NAME, Everything, K1, K2, Site, TI, ask, at_once, codec,
+};
 
 /// Requests of every kind, and all that they say and print, with the secrets that they hold.
 fn walk(said: &Everything) -> Vec<String> {
@@ -173,7 +129,7 @@ fn no_token_key_or_session_is_in_any_log_metric_error_or_debug_print() {
     for (key, ..) in snapshotter.snapshot().into_vec() {
         said.write(&format!("{key:?}"));
     }
-    let said = said.0.lock().unwrap();
+    let said = said.text();
     assert!(
         said.contains("affinity_pins_rejected_total"),
         "no metric was looked at"

@@ -2,6 +2,7 @@
 
 mod app;
 mod browser;
+mod everything;
 mod seen;
 mod site;
 
@@ -14,6 +15,7 @@ use tower_affinity::core::{self, PinCodec};
 
 pub(crate) use self::app::App;
 pub(crate) use self::browser::Browser;
+pub(crate) use self::everything::Everything;
 pub(crate) use self::seen::{OnItsWay, Seen};
 pub(crate) use self::site::Site;
 
