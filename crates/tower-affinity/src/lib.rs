@@ -17,8 +17,9 @@
 //! - `dynamodb`: the module `dynamodb`, stored assignments in Amazon DynamoDB; needs Rust 1.94.1.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.
-//! - `tokio`: the module `files`, a rollout and a list of peers in files that are followed;
-//!   `PropagateScopeLayer`, which makes a session's context that of the task that answers.
+//! - `tokio`: the modules `files`, a rollout and a list of peers in files that are followed, and
+//!   `shared`, the state that gateways share; `PropagateScopeLayer`, which makes a session's context
+//!   that of the task that answers.
 //! - `jwt-rust-crypto`, `jwt-aws-lc-rs`: the cryptography of the pins; enable exactly one in the
 //!   whole build, or install a provider of `jsonwebtoken` before a keyring is made.
 
@@ -54,6 +55,8 @@ pub mod propagate;
 pub mod record;
 pub mod respond;
 pub mod sessions;
+#[cfg(feature = "tokio")]
+pub mod shared;
 pub mod signal;
 mod spans;
 pub mod store;

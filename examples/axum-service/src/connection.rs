@@ -8,11 +8,11 @@ use axum::extract::ConnectInfo;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 /// How long a client may take for the header of a request, and be idle before the next one.
@@ -26,7 +26,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves `app` until `stop` is ready, then lets open requests end.
 pub async fn serve(listener: TcpListener, app: Router, stop: impl Future<Output = ()>) {
-    let graceful = GracefulShutdown::new();
+    let (stopping, told) = watch::channel(());
     tokio::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -36,7 +36,7 @@ pub async fn serve(listener: TcpListener, app: Router, stop: impl Future<Output 
         match accepted {
             Ok((stream, peer)) => {
                 let io = TokioIo::new(stream);
-                tokio::spawn(serve_connection(io, peer, app.clone(), graceful.watcher()));
+                tokio::spawn(serve_connection(io, peer, app.clone(), told.clone()));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -44,34 +44,47 @@ pub async fn serve(listener: TcpListener, app: Router, stop: impl Future<Output 
             }
         }
     }
-    drop(listener);
-    let open = graceful.count();
-    if tokio::time::timeout(STOP_LIMIT, graceful.shutdown())
+    drop((listener, told));
+    // each open connection has a receiver, and is closed when all are gone
+    stopping.send_replace(());
+    if tokio::time::timeout(STOP_LIMIT, stopping.closed())
         .await
         .is_err()
     {
+        let open = stopping.receiver_count();
         tracing::warn!(open, "stopped with connections open");
     }
 }
 
-/// Serves one connection to its end.
-// `axum::serve` has no timer, so a client that never finishes its header would stay. HTTP/1 only
-// and without upgrades, since both make the builder wait for the first bytes without a timer.
-pub async fn serve_connection<I>(io: I, peer: SocketAddr, app: Router, watcher: Watcher)
-where
+/// Serves one connection to its end, or until it is told to `stop` and has no request open.
+// `axum::serve` has no timer, so a client that never finishes its header would stay; the builder for
+// both versions of HTTP waits for the first bytes without one.
+pub async fn serve_connection<I>(
+    io: I,
+    peer: SocketAddr,
+    app: Router,
+    mut stop: watch::Receiver<()>,
+) where
     I: Read + Write + Unpin + Send + 'static,
 {
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         app.clone().oneshot(request)
     });
-    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-    builder
-        .http1()
+    let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_LIMIT);
-    let connection = builder.serve_connection(io, service).into_owned();
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%peer, error, "connection ended early");
+        .header_read_timeout(HEADER_LIMIT)
+        .serve_connection(io, service)
+        .with_upgrades();
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        _ = stop.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "connection ended early");
     }
 }

@@ -4,17 +4,32 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-use axum_service::{Settings, app, serve};
+use axum_service::{Settings, app, demo, forwarding, serve};
 use clap::Parser;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    let filter = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
     tracing_subscriber::fmt()
+        .with_env_filter(filter.from_env_lossy())
         .with_writer(std::io::stderr)
         .init();
-    match run(&Settings::parse()).await {
+    let settings = Settings::parse();
+    if settings.demo {
+        return match demo(settings.json).await {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                tell(&*error);
+                ExitCode::from(2)
+            }
+        };
+    }
+    match run(&settings).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&*error);
@@ -25,7 +40,11 @@ async fn main() -> ExitCode {
 
 async fn run(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let affinity = settings.affinity(settings.keyring()?, settings.rollouts()?)?;
-    let app = app(affinity, settings.commit.clone());
+    let commit = settings.commit.clone();
+    let app = match &settings.peers {
+        Some(peers) => app(forwarding(affinity, peers)?, commit),
+        None => app(affinity, commit),
+    };
     // installed before anything is served, so that no signal meets the default action
     let mut terminate = signal(SignalKind::terminate())?;
     let stop = async move {

@@ -1,15 +1,21 @@
 //! What the process is told by flags and by its environment.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use thiserror::Error;
 use tower_affinity::core::{
     Clock, GroupName, InvalidName, InvalidWeight, NewGroup, Revision, Rollout, RolloutError, Weight,
 };
+use tower_affinity::files::{FileError, PeersFile, RolloutFile};
+use tower_affinity::peers::PeersError;
 use tower_affinity::{
-    AffinityLayer, BuildError, CookieAttributes, Keyring, KeyringError, Rollouts, SystemClock,
+    AffinityLayer, BuildError, CookieAttributes, Groups, Keyring, KeyringError, PeerForwardLayer,
+    Rollouts, SystemClock,
 };
+
+use crate::forward::{ConnectOver, pool};
 
 /// The audience of the pins and part of the cookie's name.
 const SERVICE: &str = "checkout";
@@ -30,9 +36,28 @@ pub struct Settings {
     #[arg(long, env = "COMMIT")]
     pub commit: Option<GroupName>,
     /// The groups of the rollout with their weights; the first one is stable.
-    #[arg(long, env = "AFFINITY_GROUPS", value_delimiter = ',', required = true)]
+    #[arg(long, env = "AFFINITY_GROUPS", value_delimiter = ',')]
+    #[arg(required_unless_present_any = ["rollout", "demo"])]
     #[arg(value_name = "COMMIT=WEIGHT", value_parser = group)]
     pub groups: Vec<(GroupName, Weight)>,
+    /// A file with the rollout, which is followed; instead of --groups.
+    #[arg(
+        long,
+        env = "AFFINITY_ROLLOUT",
+        value_name = "FILE",
+        conflicts_with = "groups"
+    )]
+    pub rollout: Option<PathBuf>,
+    /// A file with the addresses of all commits' processes, which is followed: requests of other
+    /// commits are forwarded to them.
+    #[arg(long, env = "AFFINITY_PEERS", value_name = "FILE", requires = "commit")]
+    pub peers: Option<PathBuf>,
+    /// Show a rollout and an abort with three processes of two commits, and end.
+    #[arg(long)]
+    pub demo: bool,
+    /// One line of JSON at the end of the demo, and nothing else.
+    #[arg(long, requires = "demo")]
+    pub json: bool,
     /// Set a cookie that also travels over plain HTTP, for development.
     #[arg(long)]
     pub plain_http: bool,
@@ -51,6 +76,12 @@ pub enum SettingsError {
     /// The groups do not make a rollout.
     #[error("the groups do not make a rollout")]
     Groups(#[from] RolloutError),
+    /// A file that is followed cannot be used.
+    #[error("the file {0:?} cannot be used")]
+    File(PathBuf, #[source] FileError),
+    /// Requests cannot be forwarded.
+    #[error("requests cannot be forwarded to peers")]
+    Peers(#[from] PeersError),
     /// The service's name has not the form of one.
     #[error("the service {SERVICE:?} cannot be used")]
     Service(#[from] InvalidName),
@@ -69,12 +100,21 @@ impl Settings {
         Keyring::from_env(KEYS).map_err(SettingsError::Keys)
     }
 
-    /// The rollout as the groups were given. Whatever feeds it later calls `Rollouts::update`.
+    /// The rollout as its file says, or as the groups were given. Whatever feeds that later calls
+    /// `Rollouts::update`.
     ///
     /// # Errors
     ///
-    /// If the groups break a rule of a valid rollout.
+    /// If the file or the groups hold no valid rollout.
+    ///
+    /// # Panics
+    ///
+    /// With a file, outside of a tokio runtime.
     pub fn rollouts(&self) -> Result<Rollouts, SettingsError> {
+        if let Some(path) = &self.rollout {
+            let followed = RolloutFile::new(path).follow();
+            return followed.map_err(|error| SettingsError::File(path.clone(), error));
+        }
         let now = SystemClock::new().now();
         let groups = self.groups.iter().enumerate().map(|(at, (name, weight))| {
             let group = NewGroup::active(name.clone(), *weight);
@@ -106,6 +146,29 @@ impl Settings {
         }
         Ok(layer.build()?)
     }
+}
+
+/// What is needed to forward to the peers that a file lists.
+///
+/// # Errors
+///
+/// If the file cannot be used, or `affinity` does not say which commit this process is.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime.
+pub fn forwarding(
+    affinity: AffinityLayer,
+    peers: &Path,
+) -> Result<PeerForwardLayer<ConnectOver>, SettingsError> {
+    let groups = Groups::default();
+    let followed = PeersFile::new(peers).follow(&groups);
+    followed.map_err(|error| SettingsError::File(peers.to_owned(), error))?;
+    Ok(PeerForwardLayer::new(
+        affinity,
+        groups,
+        ConnectOver::new(pool()),
+    )?)
 }
 
 /// A group that is not written as `COMMIT=WEIGHT`.

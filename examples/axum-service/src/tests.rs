@@ -10,5 +10,6 @@
 mod client;
 mod connection;
 mod flow;
+mod peers;
 mod rollback;
 mod serving;

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::error::FileError;
-use crate::record::{Recorder, WatchedFile};
+use crate::record::{Input, Recorder};
 
 /// The longest file that is read: 1 MiB.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
@@ -32,7 +32,7 @@ pub(super) struct Followed {
 /// Who gets the content of a file.
 pub(super) trait Reader: Send + 'static {
     /// Which one it is, for the metric.
-    const FILE: WatchedFile;
+    const INPUT: Input;
 
     /// Takes new content, whole or not at all.
     fn take(&mut self, content: &[u8]) -> Result<(), FileError>;
@@ -91,10 +91,10 @@ impl Followed {
     }
 
     fn refuse<R: Reader>(&self, error: &FileError) {
-        let (path, file) = (self.path.display(), R::FILE.as_str());
+        let (path, input) = (self.path.display(), R::INPUT.as_str());
         let error: &(dyn std::error::Error + 'static) = error;
-        tracing::warn!(%path, file, error, "file refused, what was there stays");
-        self.recorder.file_rejected(R::FILE);
+        tracing::warn!(%path, input, error, "file refused, what was there stays");
+        self.recorder.input_rejected(R::INPUT);
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! A file counts whole or not at all. One that cannot be read or understood, or whose revision is not
 //! above the present one, changes nothing: it is logged once, counted
-//! (`affinity_files_rejected_total`), and the last good state stays. A pin above the present revision
+//! (`affinity_inputs_rejected_total`), and the last good state stays. A pin above the present revision
 //! has the file read at once, and a request whose group only that state can know waits for it up to
 //! 100 ms; the revision is never raised by a pin, since the file would be below it then.
 //!

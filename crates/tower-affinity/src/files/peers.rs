@@ -12,7 +12,7 @@ use tower_affinity_core::GroupName;
 use super::error::FileError;
 use super::following::{Followed, Reader};
 use crate::balance::{Groups, WeakGroups};
-use crate::record::{Recorder, WatchedFile};
+use crate::record::{Input, Recorder};
 
 /// The addresses of all groups in a file, `{"GROUP": ["ADDRESS:PORT", …], …}`; see the
 /// [module](super).
@@ -64,7 +64,7 @@ impl PeersFile {
 struct Feeder(WeakGroups);
 
 impl Reader for Feeder {
-    const FILE: WatchedFile = WatchedFile::Peers;
+    const INPUT: Input = Input::Peers;
 
     fn take(&mut self, content: &[u8]) -> Result<(), FileError> {
         let lists: BTreeMap<String, Vec<SocketAddr>> =

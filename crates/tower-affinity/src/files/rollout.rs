@@ -10,7 +10,7 @@ use tower_affinity_core::{Revision, Rollout};
 
 use super::error::FileError;
 use super::following::{Followed, Reader};
-use crate::record::{Recorder, WatchedFile};
+use crate::record::{Input, Recorder};
 use crate::rollouts::{Reaching, RolloutSource, Rollouts, WeakRollouts};
 
 /// How long a request waits for the state that its pin speaks of.
@@ -79,7 +79,7 @@ struct Publisher {
 }
 
 impl Reader for Publisher {
-    const FILE: WatchedFile = WatchedFile::Rollout;
+    const INPUT: Input = Input::Rollout;
 
     fn take(&mut self, content: &[u8]) -> Result<(), FileError> {
         let next = parse(content)?;

@@ -21,8 +21,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 /// names, and the known ones. An upgrade that is asked for or agreed to is put back, and so is that
 /// trailers are taken (`TE: trailers`), which gRPC asks of every hop.
 pub(super) fn strip(headers: &mut HeaderMap) {
-    let upgrades = has_token(headers, &CONNECTION, b"upgrade");
-    let upgrade = headers.get(UPGRADE).filter(|_| upgrades).cloned();
+    let upgrade = upgrade(headers).cloned();
     let trailers = has_token(headers, &TE, b"trailers");
     let named: Vec<HeaderName> = tokens(headers, &CONNECTION)
         .filter_map(|name| HeaderName::from_bytes(name).ok())
@@ -37,6 +36,22 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     if trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
+}
+
+/// The one protocol that is asked for or agreed to. HTTP itself is not passed on: behind an upgrade to
+/// `h2c` the requests of the client would reach the peer unseen.
+fn upgrade(headers: &HeaderMap) -> Option<&HeaderValue> {
+    let is_http = |token: &[u8]| {
+        let begins = |with: &[u8]| {
+            let start = token.get(..with.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(with))
+        };
+        begins(b"h2") || begins(b"http")
+    };
+    let mut lines = headers.get_all(UPGRADE).into_iter();
+    let (first, more) = (lines.next()?, lines.next().is_some());
+    let asked = has_token(headers, &CONNECTION, b"upgrade");
+    (asked && !more && !tokens(headers, &UPGRADE).any(is_http)).then_some(first)
 }
 
 fn has_token(headers: &HeaderMap, name: &HeaderName, token: &[u8]) -> bool {

@@ -19,6 +19,8 @@
 //!   under these names was removed; fields of one connection end here, but for those of an upgrade;
 //!   the address of whoever sent the request ([`PeerAddr`](crate::PeerAddr), if the server
 //!   sets it) is added to `X-Forwarded-For`.
+//! - Which groups are ready is told by the endpoints: a group of which none is known counts as down, and
+//!   after ten seconds its sessions move. So the lists come before the first request.
 //! - The group of the process needs no entry among the endpoints, and one does no harm.
 //! - Level [`Endpoint`](crate::core::Level::Endpoint) is refused: a process that gets a request of its
 //!   own group serves it, whatever endpoint the pin names.

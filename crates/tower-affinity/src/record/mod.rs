@@ -47,10 +47,10 @@ mod account;
 mod auth;
 mod body;
 mod bursts;
-#[cfg(feature = "tokio")]
-mod files;
 mod future;
 mod head;
+#[cfg(feature = "tokio")]
+mod inputs;
 mod live;
 mod local;
 mod names;
@@ -76,10 +76,10 @@ use tower_layer::Layer;
 pub use self::account::{Account, Summary};
 pub use self::body::MetricsBody;
 pub use self::bursts::{AuthBurst, AuthNews};
-#[cfg(feature = "tokio")]
-pub(crate) use self::files::WatchedFile;
 pub use self::future::ResponseFuture;
 use self::head::Heads;
+#[cfg(feature = "tokio")]
+pub(crate) use self::inputs::Input;
 pub(crate) use self::local::{LocalEnd, fields_dropped};
 pub(crate) use self::outcomes::{Ending, Observed};
 pub(crate) use self::peers::PeerOutcome;

@@ -22,7 +22,7 @@ pub(super) const WRONG_GROUP: &str = "affinity_wrong_group_total";
 pub(super) const RETRIES: &str = "affinity_retries_total";
 pub(super) const PEER_REQUESTS: &str = "affinity_peer_requests_total";
 pub(super) const HOPS_REJECTED: &str = "affinity_hops_rejected_total";
-pub(super) const FILES_REJECTED: &str = "affinity_files_rejected_total";
+pub(super) const INPUTS_REJECTED: &str = "affinity_inputs_rejected_total";
 pub(super) const MISDIRECTED: &str = "affinity_misdirected_total";
 pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
 pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
@@ -127,8 +127,8 @@ const COUNTERS: [(&str, &str); 31] = [
         "Requests in a process that forwards to its peers or was sent one, by outcome",
     ),
     (
-        FILES_REJECTED,
-        "New content of a file that is followed which was refused",
+        INPUTS_REJECTED,
+        "New content of an input that is followed which was refused",
     ),
     (HOPS_REJECTED, "Marks of peers that were ignored, by cause"),
     (

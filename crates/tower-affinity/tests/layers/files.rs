@@ -56,7 +56,7 @@ impl Place {
     fn refused(&self) -> u64 {
         let counts = self.counted.snapshot().into_vec().into_iter();
         let refused =
-            counts.filter(|(key, ..)| key.key().name() == "affinity_files_rejected_total");
+            counts.filter(|(key, ..)| key.key().name() == "affinity_inputs_rejected_total");
         refused
             .map(|(_, _, _, value)| match value {
                 DebugValue::Counter(count) => count,

@@ -49,3 +49,5 @@ mod files;
 mod local;
 #[cfg(feature = "axum")]
 mod routers;
+#[cfg(feature = "tokio")]
+mod shared;

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 use super::client::{layer, rollouts};
 use crate::{app, serve, serve_connection};
@@ -16,9 +16,9 @@ async fn a_client_that_does_not_finish_its_header_is_cut_off() {
     for sent in ["", "P", "POST /start HTTP/1.1\r\nhost: a\r\nx-slow: "] {
         let (mut client, server) = tokio::io::duplex(1024);
         let peer: SocketAddr = "192.0.2.7:4000".parse().unwrap();
-        let graceful = GracefulShutdown::new();
+        let (_running, told) = watch::channel(());
         let app = app(layer(&rollouts()).build().unwrap(), None);
-        let served = serve_connection(TokioIo::new(server), peer, app, graceful.watcher());
+        let served = serve_connection(TokioIo::new(server), peer, app, told);
         let served = tokio::spawn(served);
         client.write_all(sent.as_bytes()).await.unwrap();
         let limit = std::time::Duration::from_secs(60);

@@ -60,6 +60,17 @@ async fn an_upgrade_is_asked_of_the_peer() {
     let asked = b.asked();
     assert_eq!(texts(&asked[0].headers, "connection"), ["upgrade"]);
     assert_eq!(texts(&asked[0].headers, "upgrade"), ["websocket"]);
+    // HTTP itself ends here, and so does what nobody can say the meaning of
+    for protocol in ["h2c", "HTTP/2.0", "websocket, h2c"] {
+        let upgrade = [("connection", "Upgrade"), ("upgrade", protocol)];
+        a.get(&token("B", 7), &upgrade).await;
+        let asked = b.asked();
+        assert!(
+            !asked[0].headers.contains_key("upgrade"),
+            "{protocol} passed"
+        );
+        assert!(!asked[0].headers.contains_key("connection"), "{protocol}");
+    }
 }
 
 #[tokio::test]

@@ -74,6 +74,25 @@ async fn a_peer_that_is_down_is_left_for_another_and_without_one_the_group_is_no
     assert_eq!(a.get(&token("B", 7), &[]).await.served(), (200, "B"));
 }
 
+#[tokio::test]
+async fn a_request_whose_client_goes_away_before_a_peer_answers_is_counted_as_that() {
+    let mesh = Mesh::new();
+    let [a, b] = mesh.two();
+    let silent: std::sync::Arc<_> =
+        std::sync::Arc::new(|_| Box::pin(std::future::pending()) as super::mesh::Answering);
+    let silent: super::mesh::Reach = silent;
+    mesh.listen(b.address, &silent);
+    let token = token("B", 7);
+    let limit = std::time::Duration::from_millis(20);
+    // as a timeout does that stands outside
+    tokio::time::timeout(limit, a.get(&token, &[]))
+        .await
+        .unwrap_err();
+    let counted = a.counted("affinity_peer_requests_total");
+    assert_eq!(counted, [("B abandoned".to_owned(), 1)]);
+    assert_eq!(a.peers.in_flight(&name("B")), 0, "it still has its place");
+}
+
 #[test]
 fn a_layer_that_is_no_group_or_keeps_endpoints_cannot_forward() {
     let layer = |serving: bool, level: Level| {
