@@ -16,7 +16,7 @@
 //! - An error of the balance becomes an answer as by [`RespondLayer`](crate::RespondLayer), such as
 //!   503 `no-ready-endpoint`; the application's own error type stays.
 //! - To the peer go the headers of [`GroupTagLayer`](crate::GroupTagLayer), after what the client sent
-//!   under these names was removed; fields of one connection end here, but for those of an upgrade;
+//!   under these names was removed, as it is before a local request too; fields of one connection end here, but for those of an upgrade;
 //!   the address of whoever sent the request ([`PeerAddr`](crate::PeerAddr), if the server
 //!   sets it) is added to `X-Forwarded-For`.
 //! - Which groups are ready is told by the endpoints: a group of which none is known counts as down, and

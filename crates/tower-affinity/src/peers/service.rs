@@ -16,7 +16,7 @@ use crate::assign::FromPeer;
 use crate::balance::{BalanceBody, Connect, GroupBalance, ReplayBody};
 use crate::problem::Problem;
 use crate::record::PeerOutcome;
-use crate::{Affinity, BoxError};
+use crate::{Affinity, BoxError, tag};
 
 /// Takes a request to the local service or to a peer; see the [module](super).
 #[derive(Clone)]
@@ -65,6 +65,8 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let Some((affinity, group)) = self.elsewhere(&request) else {
             if request.extensions().get::<FromPeer>().is_none() {
+                // what a peer has set is believed, and nobody else can say such a thing
+                tag::remove_spoofed(request.headers_mut());
                 let sending = &self.sending;
                 sending.recorder.peer(&sending.group, PeerOutcome::Local);
             }

@@ -49,6 +49,25 @@ async fn the_peer_is_told_what_an_endpoint_of_a_gateway_is_told_and_nothing_of_t
 }
 
 #[tokio::test]
+async fn no_application_sees_what_a_client_says_under_our_names() {
+    let mesh = Mesh::new();
+    let [a, _b] = mesh.two();
+    let spoofed = [
+        ("affinity-group", "B"),
+        ("affinity-session", "spoofed"),
+        ("affinity_decision", "spoofed"),
+        ("x-own", "kept"),
+    ];
+    assert_eq!(a.get(&token("A", 7), &spoofed).await.served(), (200, "A"));
+    let asked = a.asked();
+    for name in ["affinity-group", "affinity-session", "affinity_decision"] {
+        let seen = texts(&asked[0].headers, name);
+        assert!(seen.is_empty(), "{name}: {seen:?}");
+    }
+    assert_eq!(texts(&asked[0].headers, "x-own"), ["kept"]);
+}
+
+#[tokio::test]
 async fn an_upgrade_is_asked_of_the_peer() {
     let mesh = Mesh::new();
     let [a, b] = mesh.two();

@@ -1,13 +1,18 @@
 //! Peers that are down, that are somebody else, and setups that cannot work.
 
-use tower_affinity::core::Level;
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::Response;
+use tower_affinity::core::{AbortRequest, AlwaysReady, Clock, Level};
 use tower_affinity::peers::PeersError;
 use tower_affinity::wire::{PathPattern, Scope};
 use tower_affinity::{AffinityLayer, Groups, Keyring, PeerForwardLayer};
-use tower_affinity_testing::name;
+use tower_affinity_testing::{after, name};
 
 use super::mesh::{Mesh, address, token, town};
-use crate::support::K1;
+use crate::support::{Body, K1};
 
 #[tokio::test]
 async fn a_peer_that_serves_another_group_is_left_for_one_that_serves_the_right_one() {
@@ -75,12 +80,40 @@ async fn a_peer_that_is_down_is_left_for_another_and_without_one_the_group_is_no
 }
 
 #[tokio::test]
+async fn a_request_is_not_sent_again_to_a_commit_that_was_aborted_meanwhile() {
+    let mesh = Mesh::new();
+    let [a, _b] = mesh.two();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (count, rollouts, now) = (Arc::clone(&asked), a.rollouts.clone(), mesh.clock.now());
+    // says that it is somebody else, and while it does the commit is aborted
+    let stranger: super::mesh::Reach = Arc::new(move |_| {
+        if count.fetch_add(1, Ordering::SeqCst) == 0 {
+            let request = AbortRequest::default();
+            let aborted = rollouts.update(|rollout| {
+                rollout.abort(&name("B"), &request, &AlwaysReady, after(rollout, now))
+            });
+            aborted.expect("the abort is allowed");
+        }
+        let answer = Response::builder().status(421);
+        let answer = answer.header("affinity-misdirected", "1");
+        Box::pin(ready(answer.body(Body::default()).unwrap()))
+    });
+    mesh.listen(address(3), &stranger);
+    mesh.listen(address(4), &stranger);
+    a.knows("B", &[3, 4]);
+    let reply = a.get(&token("B", 7), &[]).await;
+    assert_eq!(
+        (reply.status.as_u16(), asked.load(Ordering::SeqCst)),
+        (503, 1)
+    );
+    assert_eq!(a.get(&token("B", 7), &[]).await.served(), (200, "A"));
+}
+
+#[tokio::test]
 async fn a_request_whose_client_goes_away_before_a_peer_answers_is_counted_as_that() {
     let mesh = Mesh::new();
     let [a, b] = mesh.two();
-    let silent: std::sync::Arc<_> =
-        std::sync::Arc::new(|_| Box::pin(std::future::pending()) as super::mesh::Answering);
-    let silent: super::mesh::Reach = silent;
+    let silent: super::mesh::Reach = Arc::new(|_| Box::pin(std::future::pending()));
     mesh.listen(b.address, &silent);
     let token = token("B", 7);
     let limit = std::time::Duration::from_millis(20);

@@ -24,7 +24,7 @@ use tower_affinity_testing::{HandClock, START, after, name, rollout};
 
 use crate::support::{Body, COOKIE_NAME, K1, codec};
 
-pub(super) type Answering = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 pub(super) type Reach = Arc<dyn Fn(Request<Body>) -> Answering + Send + Sync>;
 
 /// What listens where. Nothing else is shared by processes but the clock.
