@@ -13,7 +13,8 @@
 //!
 //! # Features
 //!
-//! - `axum`: the extractors `Affinity` and `Local`, each also as an `Option`.
+//! - `axum`: the module `extract` with the extractors `Affinity`, `Arms`, `Moved`, `RequireGroup` and
+//!   `RestartFlow`, and the extractor `Local`.
 //! - `dynamodb`: the module `dynamodb`, stored assignments in Amazon DynamoDB; needs Rust 1.94.1.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.
@@ -42,8 +43,9 @@ mod additive;
 mod affinity;
 pub mod assign;
 pub mod balance;
+pub mod experiments;
 #[cfg(feature = "axum")]
-mod extract;
+pub mod extract;
 #[cfg(feature = "tokio")]
 pub mod files;
 #[cfg(test)]
@@ -53,6 +55,7 @@ pub mod identity;
 pub mod peers;
 pub mod propagate;
 pub mod record;
+pub mod require;
 pub mod respond;
 pub mod sessions;
 #[cfg(feature = "tokio")]
@@ -83,6 +86,7 @@ pub use self::callers::{Callers, CallersError, MAX_CALLERS};
 pub use self::carrier::{Carrier, CookieAttributes, CookieError, SameSite};
 pub use self::clock::SystemClock;
 pub use self::error::BoxError;
+pub use self::experiments::Arms;
 pub use self::expiries::Expiries;
 #[cfg(feature = "axum")]
 pub use self::extract::MissingAffinity;
@@ -114,3 +118,8 @@ struct Readme;
 #[cfg(all(doctest, feature = "axum"))]
 #[doc = include_str!("../../../docs/sessions.md")]
 struct SessionsPage;
+
+/// And those of the page of experiments.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../../../docs/experiments.md")]
+struct ExperimentsPage;

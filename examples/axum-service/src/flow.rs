@@ -1,12 +1,12 @@
 //! The flow: start, a few steps, finish.
 
 use axum::Json;
-use axum::extract::Extension;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use tower_affinity::Affinity;
-use tower_affinity::signal::Signal;
+use tower_affinity::extract::Moved;
+use tower_affinity::signal::{Outcome, Signal};
 
 /// How many steps come before the finish.
 const STEPS: u32 = 3;
@@ -41,32 +41,43 @@ pub(crate) async fn greet(affinity: Option<Affinity>) -> String {
     }
 }
 
-pub(crate) async fn start(affinity: Affinity) -> Response {
-    begin(&affinity)
+pub(crate) async fn start(affinity: Affinity, moved: Option<Moved>) -> Response {
+    begin(&affinity, moved.as_ref())
 }
 
-pub(crate) async fn step(affinity: Affinity, Json(state): Json<State>) -> Response {
-    match objection(&affinity, &state) {
+pub(crate) async fn step(
+    affinity: Affinity,
+    moved: Option<Moved>,
+    Json(state): Json<State>,
+) -> Response {
+    match objection(&affinity, moved.as_ref(), &state) {
         Some(answer) => answer,
         None => Json(answer(&affinity, state.done.saturating_add(1))).into_response(),
     }
 }
 
-pub(crate) async fn finish(affinity: Affinity, Json(state): Json<State>) -> Response {
-    match objection(&affinity, &state) {
+pub(crate) async fn finish(
+    affinity: Affinity,
+    moved: Option<Moved>,
+    Json(state): Json<State>,
+) -> Response {
+    match objection(&affinity, moved.as_ref(), &state) {
         Some(answer) => answer,
         None if state.done < STEPS => {
             (StatusCode::CONFLICT, "there are steps left\n").into_response()
         }
         // the flow is complete: the pin goes, and the client's next flow is drawn anew
-        None => (Extension(Signal::End), Json(answer(&affinity, state.done))).into_response(),
+        None => {
+            let answer = Json(answer(&affinity, state.done));
+            (Signal::End, Outcome::Success, answer).into_response()
+        }
     }
 }
 
 /// What to answer if this commit cannot go on from `state`.
-fn objection(affinity: &Affinity, state: &State) -> Option<Response> {
-    if affinity.moved_from().is_some() {
-        return Some(begin(affinity));
+fn objection(affinity: &Affinity, moved: Option<&Moved>, state: &State) -> Option<Response> {
+    if moved.is_some() {
+        return Some(begin(affinity, moved));
     }
     let refusal = "another commit wrote this state\n";
     (state.commit != affinity.group()).then(|| (StatusCode::CONFLICT, refusal).into_response())
@@ -74,15 +85,15 @@ fn objection(affinity: &Affinity, state: &State) -> Option<Response> {
 
 /// The first answer of a flow. If the session was moved, this is where the flow takes notice: it
 /// says so to its client, and to the layer, which then stops telling it.
-fn begin(affinity: &Affinity) -> Response {
-    match affinity.moved_from() {
+fn begin(affinity: &Affinity, moved: Option<&Moved>) -> Response {
+    match moved {
         None => Json(answer(affinity, 0)).into_response(),
-        Some(last) => {
+        Some(moved) => {
             let answer = Answer {
-                restarted_from: Some(last.from.label().to_owned()),
+                restarted_from: Some(moved.from().to_owned()),
                 ..answer(affinity, 0)
             };
-            (Extension(Signal::MovedSeen), Json(answer)).into_response()
+            (moved.seen(), Json(answer)).into_response()
         }
     }
 }

@@ -26,17 +26,28 @@ pub struct Given {
 }
 
 impl ExperimentSet {
+    /// The arms that the session of `decision` has, as its pin says; none is given.
+    #[must_use]
+    pub fn held(&self, decision: &Decision) -> Given {
+        let mut given = Given::none(self);
+        if let Some(pin) = decision.pin.as_ref().filter(|_| decision.carries_pin()) {
+            for (experiment, arm) in self.as_slice().iter().zip(&mut given.arms) {
+                let held = pin.arms.of(experiment.code());
+                *arm = held.and_then(|held| Some(experiment.position(held)? as u8));
+            }
+        }
+        given
+    }
+
     /// Gives the session of `decision` an arm of each experiment of which it has none. Its pin then
     /// carries them, and is issued.
     ///
     /// No arm is given without a session, and none to one whose pin is newer than the state here:
     /// nothing of such a pin is changed but its times.
     pub fn join(&self, decision: &mut Decision, joining: &Joining<'_>) -> Given {
-        let mut given = Given::none(self);
-        if !decision.carries_pin() {
-            return given;
-        }
-        let Some(pin) = &mut decision.pin else {
+        let mut given = self.held(decision);
+        let joins = decision.carries_pin() && decision.cause != Cause::Behind;
+        let Some(pin) = decision.pin.as_mut().filter(|_| joins) else {
             return given;
         };
         let experiments = self.as_slice();
@@ -44,9 +55,7 @@ impl ExperimentSet {
         let mut keys = joining.keys.iter();
         for ((experiment, arm), is_new) in each {
             let key = keys.next().copied().flatten();
-            let held = pin.arms.of(experiment.code());
-            *arm = held.and_then(|held| Some(experiment.position(held)? as u8));
-            if arm.is_none() && decision.cause != Cause::Behind {
+            if arm.is_none() {
                 *arm = drawn(experiment, key.unwrap_or(pin.session.into()));
                 *is_new = arm.is_some();
             }
@@ -54,19 +63,17 @@ impl ExperimentSet {
         if given.news.iter().all(|is_new| !is_new) {
             return given;
         }
-        let full = pin.arms.is_cut();
-        if full && !decision.issue {
-            // they were counted when there was no room for them, and there is none yet
+        if pin.arms.is_cut() {
+            // they were counted when there was no room for them
             given.news = Default::default();
-            return given;
+            if !decision.issue {
+                return given;
+            }
         }
         let ours = given
             .each()
             .filter_map(|(experiment, arm)| Some(experiment.code_of(arm?)));
         let arms = ArmCodes::new(ours.chain(pin.arms.entries().iter().copied()));
-        if full {
-            given.news = Default::default();
-        }
         if !decision.issue {
             let revision = decision.cause.reissued(pin, joining.revision);
             *pin = pin.renewed(revision, joining.now, joining.lifetimes);

@@ -12,6 +12,7 @@ use super::AffinityLayer;
 use crate::assign::AssignLayer;
 use crate::carrier::{Carrier, CookieAttributes};
 use crate::clock::SystemClock;
+use crate::experiments::Experiments;
 use crate::record::Recorder;
 use crate::signal::SignalLayer;
 use crate::wire::{PathPattern, PinLayer, Scope};
@@ -68,6 +69,7 @@ pub struct AffinityBuilder {
     recorder: Recorder,
     expiries: Expiries,
     store: Option<Arc<dyn PinStore>>,
+    experiments: Option<Experiments>,
 }
 
 impl AffinityBuilder {
@@ -187,6 +189,14 @@ impl AffinityBuilder {
         }
     }
 
+    /// The experiments that sessions take part in; by default there are none.
+    pub fn experiments(self, experiments: Experiments) -> Self {
+        Self {
+            experiments: Some(experiments),
+            ..self
+        }
+    }
+
     /// The layer.
     ///
     /// # Errors
@@ -242,6 +252,9 @@ impl AffinityBuilder {
             .expiries(self.expiries);
         if let Some(store) = self.store {
             assign = assign.store(store);
+        }
+        if let Some(experiments) = self.experiments {
+            assign = assign.experiments(experiments);
         }
         if let Some(group) = self.serving {
             if known.group(&group).is_none() {

@@ -9,10 +9,10 @@ use tower_service::Service;
 
 use super::future::Answer;
 use super::state::State;
-use crate::Affinity;
 use crate::problem::{is_grpc, misdirected};
 use crate::record::{Observed, PeerOutcome};
 use crate::signal::said;
+use crate::{Affinity, Arms};
 
 /// A peer has sent the request: an extension, so that nobody sends it on.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,10 @@ where
     let extensions = request.extensions_mut();
     extensions.insert(FromPeer);
     extensions.insert(affinity.clone());
+    if let Some(experiments) = &state.experiments {
+        // the peer has given them, and counts them
+        extensions.insert(Arms::new(experiments.as_set().held(affinity.decision())));
+    }
     Answer::of_peer(inner.call(request), affinity, grpc)
 }
 

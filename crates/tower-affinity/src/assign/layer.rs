@@ -12,6 +12,7 @@ use super::here::Here;
 use super::service::Assign;
 use super::state::{State, View};
 use crate::clock::SystemClock;
+use crate::experiments::Experiments;
 use crate::record::Recorder;
 use crate::{Expiries, Rollouts};
 
@@ -45,6 +46,7 @@ impl AssignLayer {
                 recorder: Recorder::default(),
                 expiries: Expiries::default(),
                 store: None,
+                experiments: None,
             }),
         })
     }
@@ -98,6 +100,11 @@ impl AssignLayer {
 
     pub(crate) fn as_clock(&self) -> &Arc<dyn Clock> {
         &self.state.clock
+    }
+
+    /// Gives each session an arm of each experiment.
+    pub fn experiments(self, experiments: Experiments) -> Self {
+        self.with(|state| state.experiments = Some(experiments))
     }
 
     fn with(self, change: impl FnOnce(&mut State)) -> Self {

@@ -6,14 +6,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tower_affinity_core::{
-    Absence, Cause, Decision, Inputs, Kind, LiveCounts, Newer, Outcome, Policy, Presented as Shows,
-    Revision, SessionPin, Shown, StoreCall, StoreError, Timestamp, decide,
+    Absence, Cause, Decision, DrawKey, Inputs, Joining, Kind, LiveCounts, Newer, Outcome, Policy,
+    Presented as Shows, Revision, SessionPin, Shown, StoreCall, StoreError, Timestamp, decide,
 };
 use tracing::Span;
 
 use super::settle::Settle;
 use super::state::State;
 use super::stored::{Heard, Word, row_key};
+use crate::Arms;
 use crate::random::fresh_session;
 use crate::rollouts::{Asked, Waiting};
 use crate::spans;
@@ -38,6 +39,8 @@ pub(super) struct Question {
     /// What the store was told of last, while it has not answered.
     decision: Option<Decision>,
     live: LiveCounts,
+    /// What the arms of experiments are drawn by, where that is not the session.
+    keys: Vec<Option<DrawKey>>,
     rounds: u8,
     span: Span,
 }
@@ -88,7 +91,11 @@ impl Wait {
 }
 
 impl Question {
-    pub(super) fn new(state: &State, presented: Option<Presented>) -> Self {
+    pub(super) fn new(
+        state: &State,
+        presented: Option<Presented>,
+        keys: Vec<Option<DrawKey>>,
+    ) -> Self {
         let rollout = state.rollouts.current();
         let (shows, policy, settle, carries) = match presented {
             Some(Presented {
@@ -123,6 +130,7 @@ impl Question {
             own: None,
             decision: None,
             live: LiveCounts::Unknown,
+            keys,
             rounds: 0,
             span: spans::decide(),
         }
@@ -197,7 +205,22 @@ impl Question {
         };
         // the client has to hear of a pin that only the store has told of
         decision.issue |= self.by_store && decision.carries_pin();
+        self.join(state, &mut decision);
         Ok(decision)
+    }
+
+    /// Gives the session its arms.
+    fn join(&mut self, state: &State, decision: &mut Decision) {
+        if let (Some(experiments), Some(policy)) = (&state.experiments, &self.policy) {
+            let joining = Joining {
+                keys: &self.keys,
+                revision: self.settle.revision(),
+                now: self.settle.at(),
+                lifetimes: policy.lifetimes,
+            };
+            let given = experiments.as_set().join(decision, &joining);
+            self.settle.has(Arms::new(given));
+        }
     }
 
     /// The client's own pin, if only the row stands against serving it: nobody signed that, and nobody

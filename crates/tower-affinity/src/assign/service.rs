@@ -74,7 +74,9 @@ where
             let answer = hop::serve(&mut self.inner, &self.state, request, *decision);
             return ResponseFuture::answered(answer);
         }
-        let question = Question::new(&self.state, presented);
+        let experiments = self.state.experiments.as_ref();
+        let keys = experiments.map(|all| all.keys(&self.state.salt, request.headers()));
+        let question = Question::new(&self.state, presented, keys.unwrap_or_default());
         match question.ask(&self.state) {
             Asking::Decided(decided) => {
                 ResponseFuture::answered(serve(&mut self.inner, &self.state, request, decided))
@@ -139,6 +141,9 @@ where
     }
     let affinity = Affinity::new(decision);
     request.extensions_mut().insert(affinity.clone());
+    if let Some(arms) = settle.arms() {
+        request.extensions_mut().insert(arms.clone());
+    }
     let grpc = is_grpc(request.headers());
     Answer::inner(
         inner.call(request),

@@ -12,12 +12,12 @@ use tower_affinity_core::{
 
 use super::state::State;
 use super::stored::Word;
-use crate::ServedBy;
 use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
 use crate::record::{Ending, Observed};
 use crate::signal::said;
 use crate::wire::{AlreadySealed, Scope, WriteBack};
+use crate::{Arms, ServedBy};
 
 /// What is needed of the request once its answer is there.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub(super) struct Settle {
     waited: Duration,
     /// The decision's pin as a token, if the endpoint has got it.
     sealed: Option<Box<Sealed>>,
+    /// The arms of the session, where there are experiments.
+    arms: Option<Arms>,
 }
 
 impl Settle {
@@ -50,7 +52,17 @@ impl Settle {
             row: None,
             waited: Duration::ZERO,
             sealed: None,
+            arms: None,
         }
+    }
+
+    /// The session has these arms.
+    pub(super) fn has(&mut self, arms: Arms) {
+        self.arms = Some(arms);
+    }
+
+    pub(super) fn arms(&self) -> Option<&Arms> {
+        self.arms.as_ref()
     }
 
     /// The store was told of the session.
@@ -146,6 +158,7 @@ impl Settle {
         };
         let newest = || state.rollouts.current();
         let (write, word) = match settle(&answer, |id| newest().is_aborted(id, state.clock.now())) {
+            // nor is it counted in an experiment: its next request will be
             Settled::Kept => return None,
             Settled::Cleared => {
                 let idle = lifetimes.idle();
@@ -166,6 +179,9 @@ impl Settle {
                 (WriteBack::Set(pin), word)
             }
         };
+        if let Some(arms) = &self.arms {
+            state.recorder.exposed(arms);
+        }
         response.extensions_mut().insert(write);
         word
     }

@@ -11,6 +11,7 @@ use tower_affinity_core::{
 
 use super::endpoints::Endpoints;
 use super::stored::Word;
+use crate::experiments::Experiments;
 use crate::record::Recorder;
 use crate::{Expiries, Rollouts};
 
@@ -30,6 +31,7 @@ pub(super) struct State {
     pub(super) recorder: Recorder,
     pub(super) expiries: Expiries,
     pub(super) store: Option<Arc<dyn PinStore>>,
+    pub(super) experiments: Option<Experiments>,
 }
 
 /// One snapshot together with the codes of its groups.

@@ -122,6 +122,7 @@ impl Heard {
             return Self::Shown(Box::new(SessionPin {
                 unknown: ours.unknown.clone(),
                 outcomes: ours.outcomes.and(standing.outcomes),
+                arms: standing.arms.and(&ours.arms),
                 ..standing
             }));
         }

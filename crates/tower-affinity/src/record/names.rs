@@ -28,6 +28,7 @@ pub(super) const VERIFIED: &str = "affinity_pins_verified_total";
 pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
 pub(super) const PLANTED: &str = "affinity_pins_planted_total";
 pub(super) const CLAIMS_DROPPED: &str = "affinity_claims_dropped_total";
+pub(super) const EXPOSURES: &str = "affinity_exposures_total";
 pub(super) const SIGNALS_IGNORED: &str = "affinity_signals_ignored_total";
 pub(super) const NOT_RETURNED: &str = "affinity_pins_not_returned";
 pub(super) const WEIGHT: &str = "affinity_group_weight";
@@ -51,7 +52,7 @@ pub(super) const CALLER_PINS: &str = "affinity_caller_pins_total";
 pub(super) const NOT_PROPAGATED: &str = "affinity_propagation_dropped_total";
 pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 31] = [
+const COUNTERS: [(&str, &str); 32] = [
     (
         CALLER_PINS,
         "Pins of trusted callers that were read as keys, or whose time was over",
@@ -59,6 +60,10 @@ const COUNTERS: [(&str, &str); 31] = [
     (
         NOT_PROPAGATED,
         "Parts of the context of a request that did not go on to other services",
+    ),
+    (
+        EXPOSURES,
+        "Sessions that were given an arm of an experiment, once each",
     ),
     (
         SESSIONS_FAILED,

@@ -25,9 +25,9 @@ use super::running::Running;
 use super::series::{CodeClass, Labels, Series};
 use super::source::{Kept, Source};
 use super::tally::Steps;
-use crate::Affinity;
 use crate::balance::{EjectionReason, EndpointState, Groups};
 use crate::propagate::Dropped;
+use crate::{Affinity, Arms};
 
 /// What counts requests and pins: a cheap handle that all layers of a stack share.
 ///
@@ -153,6 +153,16 @@ impl Recorder {
         self.0
             .source
             .count(names::STREAMS_CUT, labels, count as u64);
+    }
+
+    /// Counts a session in the experiments that it meets with this answer.
+    pub(crate) fn exposed(&self, arms: &Arms) {
+        for (experiment, arm) in arms.news() {
+            let label = |name, value: &str| Label::new(name, value.to_owned());
+            let experiment = label("experiment", experiment.as_str());
+            let labels = vec![experiment, label("arm", arm.as_str())];
+            self.0.source.count(names::EXPOSURES, labels, 1);
+        }
     }
 
     /// Counts a pin to a group that was said to be drained.

@@ -2,8 +2,8 @@
 //!
 //! [`SignalLayer`] stands next to the application. It takes `affinity-session` and
 //! `affinity-outcome` off the answer, so that no client sees them, and leaves what was said
-//! for the state side. A handler in the same process can leave a [`Signal`] and an [`Outcome`] as
-//! response extensions itself. Several words count together, but an end ends everything else.
+//! for the state side. A handler in the same process can leave a [`Signal`] and an [`Outcome`] itself.
+//! Several words count together, but an end ends everything else.
 //!
 //! Alone, without an [`AssignLayer`](crate::AssignLayer) outside, it only removes the headers.
 //!
@@ -16,12 +16,25 @@
 //! # let _ = stack;
 //! ```
 //!
-//! In the same process:
+//! In the same process an answer of axum (feature `axum`) is given them as parts, in front of its body:
+//!
+//! ```
+//! # #[cfg(feature = "axum")] {
+//! use axum::response::IntoResponse;
+//! use tower_affinity::signal::{Outcome, Signal};
+//!
+//! // a handler that has finished its flow
+//! async fn finish() -> impl IntoResponse {
+//!     (Signal::End, Outcome::Success, "bye")
+//! }
+//! # let _ = finish; }
+//! ```
+//!
+//! Elsewhere they are extensions:
 //!
 //! ```
 //! use tower_affinity::signal::{Outcome, Signal};
 //!
-//! // a handler that has finished its flow
 //! let mut response = http::Response::new("bye");
 //! response.extensions_mut().insert(Signal::End);
 //! response.extensions_mut().insert(Outcome::Success);

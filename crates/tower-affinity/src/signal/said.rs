@@ -40,6 +40,29 @@ pub(crate) fn write(said: Said, headers: &mut HeaderMap) {
     }
 }
 
+/// Leaves what a handler says along with what was said before.
+#[cfg(feature = "axum")]
+pub(crate) fn signal(extensions: &mut Extensions, signal: Signal) {
+    note(extensions, and(Said::default(), signal));
+}
+
+/// As [`signal`], of the flow's outcome.
+#[cfg(feature = "axum")]
+pub(crate) fn outcome(extensions: &mut Extensions, outcome: Outcome) {
+    note(extensions, with(Said::default(), outcome.flag()));
+}
+
+/// Leaves `news` along with what was said before.
+pub(super) fn note(extensions: &mut Extensions, news: Said) {
+    let said = extensions.get_or_insert_default::<Said>();
+    *said = Said {
+        end: said.end || news.end,
+        release: said.release || news.release,
+        moved_seen: said.moved_seen || news.moved_seen,
+        outcomes: said.outcomes.and(news.outcomes),
+    };
+}
+
 pub(super) fn and(said: Said, signal: Signal) -> Said {
     match signal {
         Signal::End => Said { end: true, ..said },

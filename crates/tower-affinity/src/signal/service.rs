@@ -76,7 +76,7 @@ where
             misplaced.look(response.extensions(), "SignalLayer");
         }
         if let Some(said) = take(response.headers_mut(), this.recorder) {
-            response.extensions_mut().insert(said);
+            said::note(response.extensions_mut(), said);
         }
         Poll::Ready(Ok(response))
     }

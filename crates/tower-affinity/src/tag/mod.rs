@@ -9,6 +9,7 @@
 //! - `affinity-decision: DECISION; cause=CAUSE`
 //! - `affinity-moved-from: NAME; at=UNIX; cause=CAUSE`, until the application has seen the move
 //! - `affinity-pin: TOKEN`, in scopes that [propagate](crate::wire::Scope::propagate)
+//! - `affinity-arms: EXPERIMENT=ARM, …`, where the session has [arms](crate::experiments)
 //!
 //! From an answer it removes what an endpoint sent under our names, but `affinity-session` and
 //! `affinity-outcome`, which a [`SignalLayer`](crate::SignalLayer) outside reads, and

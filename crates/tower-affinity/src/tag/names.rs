@@ -4,13 +4,14 @@ use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use tower_affinity_core::Decision;
 
-use crate::Affinity;
+use crate::{Affinity, Arms};
 
 /// Names the group that is meant to the endpoint.
 pub(crate) const GROUP: HeaderName = HeaderName::from_static("affinity-group");
 const SESSION: HeaderName = HeaderName::from_static("affinity-session");
 const DECISION: HeaderName = HeaderName::from_static("affinity-decision");
 const MOVED_FROM: HeaderName = HeaderName::from_static("affinity-moved-from");
+const ARMS: HeaderName = HeaderName::from_static("affinity-arms");
 
 /// What other layers read on an answer, and remove themselves.
 const READ_OUTSIDE: [&str; 3] = ["affinity-session", "affinity-outcome", "affinity-pin"];
@@ -58,6 +59,17 @@ pub(crate) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
             MOVED_FROM,
             format!("{from}; at={at}; cause={cause}"),
         );
+    }
+}
+
+/// Names the arms of the session, where it has some.
+pub(super) fn set_arms(headers: &mut HeaderMap, arms: &Arms) {
+    let each = arms
+        .iter()
+        .map(|(experiment, arm)| format!("{experiment}={arm}"));
+    let all: Vec<String> = each.collect();
+    if !all.is_empty() {
+        insert(headers, ARMS, all.join(", "));
     }
 }
 

@@ -7,10 +7,10 @@ use tower_service::Service;
 
 use super::future::ResponseFuture;
 use super::names;
-use crate::Affinity;
 use crate::carrier::header;
 use crate::misplaced::Misplaced;
 use crate::propagate::ForEndpoint;
+use crate::{Affinity, Arms};
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](super).
 #[derive(Clone, Debug)]
@@ -41,6 +41,9 @@ where
         names::remove_spoofed(request.headers_mut());
         if let Some(affinity) = request.extensions().get::<Affinity>().cloned() {
             names::set(request.headers_mut(), &affinity);
+        }
+        if let Some(arms) = request.extensions().get::<Arms>().cloned() {
+            names::set_arms(request.headers_mut(), &arms);
         }
         if let Some(ForEndpoint(pin)) = request.extensions_mut().remove() {
             request.headers_mut().insert(header::PIN, pin);

@@ -56,6 +56,9 @@ pub(crate) use self::grant::{ClearOverride, Visit};
 pub(crate) use self::hop::HEADER as HOP;
 pub use self::layer::PinLayer;
 pub use self::read::Presented;
+#[cfg(feature = "axum")]
+pub(crate) use self::read::is_navigation;
+pub(crate) use self::read::{cookie_key, header_key};
 pub use self::scope::{AssignBy, CachePolicy, InvalidPath, PathPattern, Scope};
 pub use self::service::PinService;
 pub(crate) use self::shown::Carries;

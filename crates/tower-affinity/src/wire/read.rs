@@ -6,8 +6,8 @@ use std::sync::Arc;
 use http::header::{ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request};
 use tower_affinity_core::{
-    Absence, Chosen, Decision, DrawKey, Fault, Level, Presented as Shows, Shown, Timestamp, choose,
-    present,
+    Absence, Chosen, Decision, DrawKey, DrawSalt, Fault, Level, Presented as Shows, Shown,
+    Timestamp, choose, present,
 };
 
 use super::grant::{self, Grant, Visit};
@@ -208,17 +208,8 @@ impl Wire {
         let headers = request.headers();
         match assign {
             AssignBy::Session | AssignBy::LeastLoaded => None,
-            AssignBy::Header(name) => {
-                let value = headers.get(name).filter(|value| !value.is_empty())?;
-                Some(self.salt.key_of(name.as_str(), value.as_bytes()))
-            }
-            AssignBy::Cookie(name) => {
-                let names = std::slice::from_ref(name);
-                let value = cookie::candidates(headers, names)
-                    .flatten()
-                    .find(|v| !v.is_empty());
-                value.map(|value| self.salt.key_of(&format!("cookie {name}"), value))
-            }
+            AssignBy::Header(name) => header_key(&self.salt, headers, name),
+            AssignBy::Cookie(name) => cookie_key(&self.salt, headers, name),
             AssignBy::Address => {
                 let extensions = request.extensions();
                 let client = extensions.get::<ClientAddr>().map(|client| client.0);
@@ -258,11 +249,32 @@ impl Wire {
     }
 }
 
+/// The key that a header holds.
+pub(crate) fn header_key(
+    salt: &DrawSalt,
+    headers: &HeaderMap,
+    name: &HeaderName,
+) -> Option<DrawKey> {
+    let value = headers.get(name).filter(|value| !value.is_empty())?;
+    Some(salt.key_of(name.as_str(), value.as_bytes()))
+}
+
+/// The key that a cookie of the application holds.
+#[expect(
+    clippy::borrowed_box,
+    reason = "names of cookies are compared as a slice of them"
+)]
+pub(crate) fn cookie_key(salt: &DrawSalt, headers: &HeaderMap, name: &Box<str>) -> Option<DrawKey> {
+    let mut values = cookie::candidates(headers, std::slice::from_ref(name)).flatten();
+    let value = values.find(|value| !value.is_empty())?;
+    Some(salt.key_of(&format!("cookie {name}"), value))
+}
+
 fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-fn is_navigation(method: &Method, headers: &HeaderMap) -> bool {
+pub(crate) fn is_navigation(method: &Method, headers: &HeaderMap) -> bool {
     match headers.get(SEC_FETCH_MODE) {
         Some(mode) => mode == "navigate",
         // browsers before fetch metadata, and everything that wants a page

@@ -21,6 +21,7 @@ mod displaced;
 mod drained;
 mod duplicates;
 mod endpoints;
+mod experiments;
 mod fail_open;
 mod first;
 mod forwarding;
@@ -34,6 +35,7 @@ mod propagation;
 mod refusals;
 mod replay;
 mod replicas;
+mod required;
 mod rotation;
 mod scopes;
 mod secrets;
@@ -43,6 +45,8 @@ mod stored;
 mod weights;
 mod withheld;
 
+#[cfg(feature = "axum")]
+mod extractors;
 #[cfg(feature = "tokio")]
 mod files;
 #[cfg(feature = "axum")]

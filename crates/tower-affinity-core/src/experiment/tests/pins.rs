@@ -25,6 +25,10 @@ fn codes(experiments: &[Experiment]) -> ArmCodes {
     ArmCodes::new(experiments.iter().map(first))
 }
 
+fn longest_names() -> PinCodec {
+    codec(&"s".repeat(32), &[(&"k".repeat(16), 1)])
+}
+
 fn returned(codec: &PinCodec, pin: &SessionPin) -> SessionPin {
     let token = codec.seal(pin).token;
     assert!(token.len() <= MAX_TOKEN, "{} bytes", token.len());
@@ -73,11 +77,13 @@ fn all_experiments_fit_beside_a_move() {
     assert_eq!(cost, 69, "bytes of eight experiments");
     // and all but one with an endpoint as well
     assert_eq!(returned(&codec, &richest()).arms.entries().len(), 7);
+    let fit = returned(&longest_names(), &moved).arms.entries().len();
+    assert_eq!(fit, 5, "with the longest names");
 }
 
 #[test]
 fn arms_that_do_not_fit_are_left_out_from_the_end_and_the_pin_says_so() {
-    let codec = codec(&"s".repeat(32), &[(&"k".repeat(16), 1)]);
+    let codec = longest_names();
     let returned = returned(&codec, &richest());
     let kept = returned.arms.entries().len();
     assert!(

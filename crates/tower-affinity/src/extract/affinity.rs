@@ -1,4 +1,4 @@
-//! The extractors `Affinity`, `Option<Affinity>` and `Propagation` for axum.
+//! `Affinity` and `Propagation`, and what is answered where there is no decision.
 
 use std::convert::Infallible;
 use std::fmt;
