@@ -156,6 +156,22 @@ pub(crate) const TABLE: &[Row] = &[
         never: &[],
     },
     Row {
+        krate: "three-services",
+        ours: EXAMPLE,
+        backends: &[],
+        ours_in_tests: &[],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
+        krate: "tonic-grpc",
+        ours: EXAMPLE,
+        backends: &[],
+        ours_in_tests: &[],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
         krate: "tower-stack",
         ours: EXAMPLE,
         backends: &[],

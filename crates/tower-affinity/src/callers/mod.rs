@@ -20,7 +20,8 @@ pub const MAX_CALLERS: usize = 16;
 /// puts it, and never counts as a pin of this service: it says nothing about groups here. If the
 /// request has a pin of this service too, that counts. The cause of the decision is `keyed`. A pin
 /// that is expired, that no key of its caller has signed, or that comes from a peer that is not trusted
-/// is ignored.
+/// is ignored. Who shows nothing but such a pin gets none of ours in return, unless it also sends an
+/// empty `affinity-pin`, which asks for one.
 ///
 /// A service deeper down gets the pin of the service where the session began, since who is in the
 /// middle hands on what it got. So each service names those where sessions begin, and the peers are

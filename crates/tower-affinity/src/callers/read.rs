@@ -28,6 +28,13 @@ impl FromCaller {
         header::candidates(headers)
             .filter(|token| !self.theirs.iter().any(|theirs| theirs == token))
     }
+
+    /// Whether the header holds pins of callers and nothing else, not even an empty one: nobody asks
+    /// for a pin of ours.
+    pub(crate) fn are_all(&self, headers: &HeaderMap) -> bool {
+        let mut sent = headers.get_all(header::PIN).iter();
+        !self.theirs.is_empty() && sent.all(|value| self.theirs.contains(value))
+    }
 }
 
 impl Callers {

@@ -45,7 +45,7 @@ pub struct Presented {
 #[derive(Clone, Debug)]
 pub(super) struct Came {
     pub(super) scope: Option<Arc<Scope>>,
-    /// `None`: what came in a query goes nowhere.
+    /// `None`: what came in a query goes nowhere, and who shows a pin of another service asks for none.
     pub(super) carrier: Option<Carrier>,
     pub(super) at: Timestamp,
     pub(super) method: Method,
@@ -174,7 +174,9 @@ impl Wire {
                 }
             },
         );
-        (shown, Some(carrier))
+        // a pin of another service asks for none of ours
+        let asks = matches!(shown, Shown::Pin(_)) || !from_caller.are_all(headers);
+        (shown, asks.then_some(carrier))
     }
 
     /// The pin of one carrier that counts; whatever is no pin is counted.

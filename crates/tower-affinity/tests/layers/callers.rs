@@ -92,6 +92,31 @@ fn a_session_of_the_caller_is_drawn_by_its_id_and_meets_one_commit() {
     assert!(groups["A"] > 25 && groups["B"] > 25, "{groups:?}");
 }
 
+/// A pin that nobody keeps would look as if something drops it on the way.
+#[test]
+fn a_caller_gets_no_pin_of_this_service_unless_it_asks() {
+    for site in [site(|builder| builder), stored()] {
+        let theirs = pin_of(&site, 1, "web", K2);
+        for _ in 0..2 {
+            let browsers = [
+                ("affinity-pin", theirs.as_str()),
+                ("sec-fetch-site", "cross-site"),
+            ];
+            let seen = site.send(request(CALLER, &browsers));
+            assert!(seen.is_silent(), "{:?}", seen.response.headers());
+            assert!(seen.affinity().session().is_some(), "{}", seen.said());
+        }
+        let asks = [("affinity-pin", theirs.as_str()), ("affinity-pin", "")];
+        let seen = site.send(request(CALLER, &asks));
+        let own = seen
+            .header("affinity-pin")
+            .expect("a pin that was asked for");
+        let both = [("affinity-pin", theirs.as_str()), ("affinity-pin", own)];
+        let next = site.send(request(CALLER, &both));
+        assert_eq!(next.said(), format!("pinned/ok@{}", group(&seen)));
+    }
+}
+
 #[test]
 fn the_id_is_the_key_whatever_else_their_pin_says() {
     let site = site(|builder| builder);

@@ -19,10 +19,14 @@ use tower_affinity::core::{
 use tower_affinity::record::Recorder;
 use tower_affinity::respond::UpstreamFault;
 use tower_affinity::signal::Signal;
-use tower_affinity::{Affinity, AffinityLayer, Keyring, PeerForwardLayer, Rollouts};
+use tower_affinity::wire::{PathPattern, Scope};
+use tower_affinity::{Affinity, AffinityLayer, Keyring, PeerForwardLayer, Propagation, Rollouts};
 use tower_affinity_testing::{HandClock, START, after, name, rollout};
 
 use crate::support::{Body, COOKIE_NAME, K1, codec};
+
+/// The paths whose sessions go on to other services.
+pub(super) const SHOP: &str = "/shop/*";
 
 type Answering = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 pub(super) type Reach = Arc<dyn Fn(Request<Body>) -> Answering + Send + Sync>;
@@ -43,6 +47,8 @@ pub(super) struct Asked {
     pub(super) session: Option<SessionId>,
     pub(super) moved_from: Option<String>,
     pub(super) body: Bytes,
+    /// What it could take along on calls.
+    pub(super) context: Option<Propagation>,
 }
 
 /// What an application answers besides its name.
@@ -121,6 +127,8 @@ impl Mesh {
             .service("checkout")
             .rollout(rollouts.clone())
             .serving(name(group))
+            .scope(Scope::new(SHOP.parse().unwrap()).propagate(true))
+            .scope(Scope::new(PathPattern::all()))
             .recorder(Recorder::new(Arc::new(metrics)))
             .clock(self.clock.clone())
             .build()
@@ -230,6 +238,7 @@ fn app(
                     .moved_from()
                     .map(|last| last.from.label().to_owned()),
                 body,
+                context: head.extensions.get().cloned(),
                 headers: head.headers,
             });
             let mut response = Response::new(Bytes::from(group).into());

@@ -4,4 +4,5 @@ mod answers;
 mod bad;
 mod marks;
 mod mesh;
+mod propagation;
 mod sessions;
