@@ -9,13 +9,19 @@
 //!
 //! The logarithm is that of `libm` and not the platform's, so that all machines agree bit for bit.
 
+mod claim;
+
 use std::hash::Hasher;
 
 use sha2::{Digest, Sha256};
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher128};
 
-use crate::{EndpointId, Group, Live, Readiness, Ready, Rollout, ServiceName, SessionId, Weight};
+pub use self::claim::{MAX_BEARER, MAX_CLAIM};
+use crate::{
+    EndpointId, Group, GroupName, Live, Readiness, Ready, Rollout, ServiceName, SessionId, State,
+    Weight,
+};
 
 /// A constant of the service that separates its draws from those of others. It is no secret.
 #[derive(Clone, Debug)]
@@ -95,6 +101,31 @@ pub fn draw<'a>(
     ready: &dyn Readiness,
 ) -> Option<&'a Group> {
     race(salt.groups, key, candidates(rollout, ready))
+}
+
+/// Draws the group that takes a session of `left` over, among those that are active, ready here,
+/// and declare themselves able to serve it: by weight, and if none of them has any, the first by
+/// name.
+///
+/// `None` if there is none.
+#[must_use]
+pub fn draw_compatible<'a>(
+    salt: &DrawSalt,
+    key: DrawKey,
+    rollout: &'a Rollout,
+    ready: &dyn Readiness,
+    left: &GroupName,
+) -> Option<&'a Group> {
+    let able = || {
+        rollout.groups().iter().filter(|group| {
+            let active = matches!(group.state(), State::Active);
+            let declares = || group.compatible_with().contains(left);
+            active && declares() && ready.of(group.name()) == Ready::Yes
+        })
+    };
+    let weighed = able().map(|group| (group, group.name().as_str(), group.weight()));
+    let first = || able().min_by(|one, other| one.name().cmp(other.name()));
+    race(salt.groups, key, weighed).or_else(first)
 }
 
 /// Draws twice, and takes the group that has fewer live sessions for its weight.

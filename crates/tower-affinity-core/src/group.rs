@@ -146,6 +146,7 @@ pub struct Group {
     pub(crate) id: GroupId,
     pub(crate) state: State,
     pub(crate) weight: Weight,
+    pub(crate) compatible_with: Vec<GroupName>,
 }
 
 impl Group {
@@ -171,6 +172,12 @@ impl Group {
     #[must_use]
     pub fn weight(&self) -> Weight {
         self.weight
+    }
+
+    /// The groups whose sessions it declares itself able to serve.
+    #[must_use]
+    pub fn compatible_with(&self) -> &[GroupName] {
+        &self.compatible_with
     }
 
     /// Whether it may be drawn for a new session, readiness aside.

@@ -27,11 +27,14 @@ mod store;
 mod time;
 mod token;
 
-pub use assign::{DrawKey, DrawSalt, draw, draw_least_loaded, endpoint_draw, endpoint_rank};
+pub use assign::{
+    DrawKey, DrawSalt, MAX_BEARER, MAX_CLAIM, draw, draw_compatible, draw_least_loaded,
+    endpoint_draw, endpoint_rank,
+};
 pub use clock::Clock;
 pub use decide::{
-    Absence, Cause, Cohort, Decision, Fault, Inputs, Kind, Newer, Outcome, Presented, Serving,
-    Shown, decide,
+    Absence, Cause, Cohort, Decision, Fault, Hinted, Inputs, Kind, Newer, Outcome, Presented,
+    Serving, Shown, decide, hinted,
 };
 pub use experiment::{
     Arm, ArmCodes, ArmName, Experiment, ExperimentError, ExperimentName, ExperimentSet, Given,
@@ -51,12 +54,12 @@ pub use id::{
 pub use pin::{
     EndpointRef, GroupRef, LastMove, MoveCause, Outcomes, SessionPin, ToldCause, UnknownClaims,
 };
-pub use policy::{Level, Lifetimes, LifetimesError, OnGone, OnStep, Policy};
+pub use policy::{Level, Lifetimes, LifetimesError, OnGone, OnNavigation, OnStep, Policy};
 pub use present::{Carrier, Chosen, MAX_CANDIDATES, choose, present};
 pub use readiness::{AlwaysReady, GROUP_GRACE, Readiness, Ready};
 pub use rollout::{
-    AbortRequest, Change, DocumentError, NewGroup, Refusal, Rollout, RolloutError, Status,
-    TOMBSTONE_GRACE, Tombstone,
+    AbortRequest, Change, DocumentError, Incompatible, MAX_COMPATIBLE, NewGroup, Refusal, Rollout,
+    RolloutError, Status, TOMBSTONE_GRACE, Tombstone,
 };
 pub use settle::{Answer, Said, Settled, settle};
 pub use store::{

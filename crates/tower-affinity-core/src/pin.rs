@@ -73,16 +73,19 @@ pub enum MoveCause {
     Released,
     /// A changed weight drew it anew.
     Step,
+    /// Its group is gone, and another one has declared itself able to serve its sessions.
+    Compatible,
 }
 
 impl MoveCause {
     /// All causes.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Aborted,
         Self::Gone,
         Self::GroupDown,
         Self::Released,
         Self::Step,
+        Self::Compatible,
     ];
 
     /// The word on the wire and in labels.
@@ -94,6 +97,7 @@ impl MoveCause {
             Self::GroupDown => "group_down",
             Self::Released => "released",
             Self::Step => "step",
+            Self::Compatible => "compatible",
         }
     }
 }

@@ -18,6 +18,10 @@ pub enum Level {
     Group,
     /// The same endpoint while it lives, else another of the same commit.
     Endpoint,
+    /// Any endpoint of the commit on which the session began; once that is gone, of one that
+    /// declares itself able to serve its sessions
+    /// ([`Rollout::declare`](crate::Rollout::declare)).
+    Version,
 }
 
 impl Level {
@@ -27,7 +31,7 @@ impl Level {
     pub const fn has_session(self) -> bool {
         match self {
             Self::None | Self::Follow | Self::Connection => false,
-            Self::Group | Self::Endpoint => true,
+            Self::Group | Self::Endpoint | Self::Version => true,
         }
     }
 }
@@ -52,6 +56,18 @@ pub enum OnStep {
     /// promises, and a canary is no sample of newcomers only. Sessions that something other than
     /// the draw has placed stay, and so do all where a balancer in front has drawn.
     Reassign,
+}
+
+/// What a full page load means for the session of a group that drains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnNavigation {
+    /// Nothing: it stays until its flow or its pin ends.
+    #[default]
+    Keep,
+    /// It moves to the stable group if that is ready, as if its application had let it go: a new
+    /// page asks for its own assets and knows its own calls, so that this is a safe point. A group
+    /// that is active is never left.
+    Latest,
 }
 
 /// How long a pin is valid: idle (refreshed by use) and in all (never refreshed).
@@ -155,6 +171,8 @@ pub struct Policy {
     pub on_gone: OnGone,
     /// What a changed weight means for its sessions.
     pub on_step: OnStep,
+    /// What a full page load means for the session of a group that drains.
+    pub on_navigation: OnNavigation,
     /// Whether new sessions go where the fewest live for the weight, as far as they are counted; by
     /// default the draw alone decides.
     pub least_loaded: bool,

@@ -78,7 +78,7 @@ pub(super) async fn explain(
     let rollout = control.rollouts().current();
     let (policy, shows) = match &scope {
         Some((_, policy)) => (Some(policy), shown(&options, &rollout, policy, &headers)),
-        None => (None, nothing()),
+        None => (None, Presented::default()),
     };
     let (now, codec) = (control.now(), control.codec());
     let outcome = decide(&Inputs {
@@ -102,14 +102,6 @@ pub(super) async fn explain(
         &rollout,
         outcome,
     )))
-}
-
-fn nothing() -> Presented {
-    Presented {
-        shown: Shown::Nothing(Absence::New),
-        key: None,
-        chosen: None,
-    }
 }
 
 /// What a client with these tokens would show.
@@ -150,8 +142,8 @@ fn shown(
     });
     Presented {
         shown,
-        key: None,
         chosen,
+        ..Presented::default()
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Registration {
     endpoints: Vec<SocketAddr>,
     #[serde(default)]
     weight: u64,
+    /// The groups whose sessions it can serve, where the level is `version`.
+    compatible_with: Option<Vec<String>>,
 }
 
 /// The body of the other verbs; each takes only what it knows.
@@ -126,13 +128,16 @@ pub(super) async fn register(
         name: group,
         endpoints,
         weight: number,
+        compatible_with,
     } = body?.0;
     let group = name(&group)?;
     endpoints::check(&options, &endpoints)?;
+    let names = |with: Vec<String>| with.iter().map(|other| name(other)).collect();
     let verb = Verb::Register {
         group,
         endpoints,
         weight: weight(number)?,
+        compatible_with: compatible_with.map(names).transpose()?,
     };
     run(options, peer, mode, &headers, verb).await
 }

@@ -71,6 +71,9 @@ pub(super) struct GroupView {
     state: &'static str,
     weight: u16,
     stable: bool,
+    /// The groups whose sessions it can serve, where the level is `version`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compatible_with: Vec<String>,
     endpoints: Vec<EndpointView>,
     /// Where they are found, unless the configuration or a verb names them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,6 +229,11 @@ impl GroupView {
             state: group.state().name(),
             weight: group.weight().get(),
             stable: rollout.stable() == group.name(),
+            compatible_with: group
+                .compatible_with()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             in_flight: left.open,
             endpoints,
             source: SourceView::of(control, group.name()),

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tower_affinity::balance::{Balancing, EjectionPolicy};
 use tower_affinity::core::analysis::Measure;
-use tower_affinity::wire::AssignBy;
+use tower_affinity::wire::{AssignBy, HintSource};
 
 use super::access_log::FORMATS;
 use super::balance::CHOICES;
 use super::cookie::SAME_SITES;
 use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
-use super::scope::{CACHES, LEVELS, ON_GONE, ON_STEP, ScopeSetting};
+use super::scope::{CACHES, LEVELS, ON_GONE, ON_NAVIGATION, ON_STEP, ScopeSetting};
 use super::span::in_words;
 use super::{
     AccessLogSettings, Discovery, DynamoSettings, EtcdSettings, Health, Login, RedisServers,
@@ -298,7 +298,7 @@ fn group_section(f: &mut String, group: &GroupSetting) -> fmt::Result {
         writeln!(f, "protocol = \"{protocol}\"")?;
     }
     writeln!(f, "reserve_percent = {}", group.reserve_percent)?;
-    writeln!(f, "compatible_with = []")
+    writeln!(f, "compatible_with = {}", list(&group.compatible_with))
 }
 
 fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
@@ -306,6 +306,7 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         AssignBy::Session => "session".to_owned(),
         AssignBy::Header(name) => format!("header:{name}"),
         AssignBy::Cookie(name) => format!("cookie:{name}"),
+        AssignBy::Claim(name) => format!("claim:{name}"),
         AssignBy::Address => "address".to_owned(),
         AssignBy::LeastLoaded => "least_loaded".to_owned(),
     };
@@ -321,6 +322,15 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         f,
         "on_gone = \"{on_gone}\"\non_step = \"{on_step}\"\ncache = \"{cache}\""
     )?;
+    let on_navigation = word(&ON_NAVIGATION, &scope.on_navigation);
+    writeln!(f, "on_navigation = \"{on_navigation}\"")?;
+    match &scope.hint {
+        None => {}
+        Some(HintSource::Query(name)) => {
+            writeln!(f, "hint = {}", quoted(&format!("query:{name}")))?;
+        }
+        Some(HintSource::Header(name)) => writeln!(f, "hint = \"header:{name}\"")?,
+    }
     let (streaming, propagate) = (scope.streaming, scope.propagate);
     writeln!(f, "streaming = {streaming}\npropagate = {propagate}")?;
     let spans = [

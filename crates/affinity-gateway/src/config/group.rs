@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use tower_affinity::core::{GroupName, Weight};
+use tower_affinity::core::{GroupName, MAX_COMPATIBLE, Weight};
 
 use super::Sources;
 use super::discovery::{self, Discovery, MAX_ENDPOINTS};
@@ -37,6 +37,9 @@ pub struct GroupSetting {
     pub protocol: Option<EndpointProtocol>,
     /// How many percent of that only requests that obey a pin may use.
     pub reserve_percent: u8,
+    /// The groups whose sessions it can serve too, where the level is `version`; never itself, each
+    /// once, and none of them need be in the file.
+    pub compatible_with: Vec<GroupName>,
 }
 
 /// Where a group is in its life.
@@ -128,12 +131,8 @@ impl<'a> Block<'a> {
             .filter_map(|item| Some((item.clone(), item.parsed(ENDPOINT, endpoint)?)))
             .collect();
 
-        if let Some(compatible) = section.field("compatible_with") {
-            let items = compatible.items(MAX_GROUPS, "group names");
-            if items.is_some_and(|items| !items.is_empty()) {
-                compatible.refuse("is not supported by this version; accepted: []");
-            }
-        }
+        let compatible_with = section.field("compatible_with");
+        let compatible_with = compatible_with.map(|field| compatible(&field, parsed.as_ref()));
         section.finish();
         let group = GroupSetting {
             name: parsed?,
@@ -147,6 +146,7 @@ impl<'a> Block<'a> {
             reserve_percent: reserve
                 .and_then(|n| u8::try_from(n).ok())
                 .unwrap_or(RESERVE),
+            compatible_with: compatible_with.unwrap_or_default(),
         };
         Some(Self {
             group,
@@ -163,6 +163,26 @@ fn named(field: &Field<'_>) -> Option<GroupName> {
     parsed
         .inspect_err(|error| field.refuse(format!("accepted: {}", error.accepted())))
         .ok()
+}
+
+/// The groups whose sessions `own` can serve.
+fn compatible(field: &Field<'_>, own: Option<&GroupName>) -> Vec<GroupName> {
+    let mut names = Vec::new();
+    for item in field
+        .items(MAX_COMPATIBLE, "group names")
+        .into_iter()
+        .flatten()
+    {
+        let Some(name) = named(&item) else { continue };
+        if own == Some(&name) {
+            item.refuse("is the group itself; accepted: names of other groups");
+        } else if names.contains(&name) {
+            item.refuse("is named twice; accepted: each group once");
+        } else {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn state(section: &Section<'_>) -> Option<GroupState> {

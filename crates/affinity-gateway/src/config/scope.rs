@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::{HeaderName, header};
-use tower_affinity::core::{Level, OnGone, OnStep};
-use tower_affinity::wire::{AssignBy, CachePolicy, PathPattern, Scope};
+use tower_affinity::core::{Level, OnGone, OnNavigation, OnStep};
+use tower_affinity::wire::{AssignBy, CachePolicy, HintSource, PathPattern, Scope};
 
 use super::field::Field;
 use super::limits::BODY;
@@ -26,6 +26,10 @@ pub struct ScopeSetting {
     pub on_gone: OnGone,
     /// What a changed weight means for its sessions.
     pub on_step: OnStep,
+    /// What a full page load means for the session of a group that drains.
+    pub on_navigation: OnNavigation,
+    /// Where a request may name the group that serves it; only at level `follow`.
+    pub hint: Option<HintSource>,
     /// Which answers are kept from shared caches.
     pub cache: CachePolicy,
     /// Whether a response of this scope is a stream, so that its pin lasts for all of `max_age`.
@@ -54,11 +58,16 @@ impl ScopeSetting {
             .assign(self.assign.clone())
             .on_gone(self.on_gone)
             .on_step(self.on_step)
+            .on_navigation(self.on_navigation)
             .cache(self.cache)
             .streaming(self.streaming)
             .propagate(self.propagate);
-        match &self.restart_url {
+        let scope = match &self.restart_url {
             Some(url) => scope.restart_url(url.clone()),
+            None => scope,
+        };
+        match &self.hint {
+            Some(hint) => scope.hint(hint.clone()),
             None => scope,
         }
     }
@@ -110,6 +119,8 @@ fn everything() -> ScopeSetting {
         assign: AssignBy::default(),
         on_gone: OnGone::default(),
         on_step: OnStep::default(),
+        on_navigation: OnNavigation::default(),
+        hint: None,
         cache: CachePolicy::default(),
         streaming: false,
         propagate: false,
@@ -124,9 +135,7 @@ fn everything() -> ScopeSetting {
 fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> {
     let path = section.required("path", PATTERN);
     let path = path.and_then(|field| field.parsed(PATTERN, pattern));
-    let affinity = section
-        .field("affinity")
-        .and_then(|f| f.word(&LEVELS, &["version"]));
+    let affinity = section.field("affinity").and_then(|f| f.word(&LEVELS, &[]));
     let assign = section
         .field("assign")
         .and_then(|field| assign(&field, pin_cookie));
@@ -136,6 +145,10 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
     let on_step = section
         .field("on_step")
         .and_then(|field| field.word(&ON_STEP, &[]));
+    let on_navigation = section
+        .field("on_navigation")
+        .and_then(|field| field.word(&ON_NAVIGATION, &[]));
+    let hint = section.field("hint").and_then(|field| hint(&field));
     let cache = section
         .field("cache")
         .and_then(|field| field.word(&CACHES, &[]));
@@ -168,6 +181,8 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
         assign: assign.unwrap_or_default(),
         on_gone: on_gone.unwrap_or_default(),
         on_step: on_step.unwrap_or_default(),
+        on_navigation: on_navigation.unwrap_or_default(),
+        hint,
         cache: cache.unwrap_or_default(),
         streaming: streaming.unwrap_or(false),
         propagate: propagate.unwrap_or(false),
@@ -183,22 +198,28 @@ fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> 
 
 /// A setting that could not take effect is refused, since nobody would find out.
 fn refuse_without_effect(section: &Section<'_>, scope: &ScopeSetting) {
-    let (level, writes) = match scope.affinity {
-        Level::None => ("none", false),
-        Level::Follow => ("follow", false),
-        Level::Connection => ("connection", true),
-        Level::Group | Level::Endpoint => return,
-    };
+    let level = scope.affinity;
+    let (bare, writes) = (
+        !level.has_session(),
+        !matches!(level, Level::None | Level::Follow),
+    );
     let without = [
-        ("assign", scope.assign != AssignBy::Session),
-        ("on_gone", scope.on_gone != OnGone::Move),
-        ("on_step", scope.on_step != OnStep::Keep),
-        ("restart_url", scope.restart_url.is_some()),
+        ("assign", bare && scope.assign != AssignBy::Session),
+        ("on_gone", bare && scope.on_gone != OnGone::Move),
+        ("on_step", bare && scope.on_step != OnStep::Keep),
+        (
+            "on_navigation",
+            bare && scope.on_navigation != OnNavigation::Keep,
+        ),
+        ("restart_url", bare && scope.restart_url.is_some()),
         // no pin is issued that could go on
-        ("propagate", scope.propagate),
+        ("propagate", bare && scope.propagate),
         ("cache", !writes && scope.cache != CachePolicy::Private),
         ("streaming", !writes && scope.streaming),
+        ("hint", level != Level::Follow && scope.hint.is_some()),
     ];
+    let words = LEVELS.iter().find(|(_, known)| *known == level);
+    let level = words.map_or("", |(word, _)| word);
     for (key, _) in without.into_iter().filter(|(_, wrong)| *wrong) {
         section.refuse(
             key,
@@ -213,7 +234,10 @@ fn assign(field: &Field<'_>, pin_cookie: Option<&str>) -> Option<AssignBy> {
         None if text == "session" => return Some(AssignBy::Session),
         None if text == "address" => return Some(AssignBy::Address),
         None if text == "least_loaded" => return Some(AssignBy::LeastLoaded),
-        Some(("claim", _)) => field.refuse("is not supported by this version"),
+        Some(("claim", name)) if is_claim_name(name) => {
+            return Some(AssignBy::Claim(name.into()));
+        }
+        Some(("claim", _)) => field.refuse(format!("accepted: {CLAIM}")),
         Some(("header", name)) => match client_header(name) {
             Some(name) => return Some(AssignBy::Header(name)),
             None => field.refuse(format!("accepted: {HEADER}")),
@@ -228,6 +252,25 @@ fn assign(field: &Field<'_>, pin_cookie: Option<&str>) -> Option<AssignBy> {
         _ => field.refuse(format!("accepted: {ASSIGN}")),
     }
     None
+}
+
+/// Where a request may name its group: in its query, or in a header of the client.
+fn hint(field: &Field<'_>) -> Option<HintSource> {
+    let ours = |name: &str| name.starts_with("affinity-");
+    let is_parameter = |name: &str| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+        (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(plain) && !ours(name)
+    };
+    field.parsed(HINT, |text| match text.split_once(':')? {
+        ("query", name) => is_parameter(name).then(|| HintSource::Query(name.into())),
+        ("header", name) => client_header(name).map(HintSource::Header),
+        _ => None,
+    })
+}
+
+/// A member of a token's payload: any text, so only what nobody could mean is refused.
+fn is_claim_name(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len()) && name.chars().all(|c| !c.is_control())
 }
 
 /// A header that can name a user: ours are removed before anybody reads them, those of the
@@ -273,22 +316,31 @@ pub(super) fn absolute_path(text: &str) -> Option<String> {
     (text.len() <= MAX_PATH && visible && !rest.starts_with('/') && !dots).then(|| text.to_owned())
 }
 
-pub(super) const LEVELS: [(&str, Level); 5] = [
+pub(super) const LEVELS: [(&str, Level); 6] = [
     ("none", Level::None),
     ("follow", Level::Follow),
     ("connection", Level::Connection),
     ("group", Level::Group),
     ("endpoint", Level::Endpoint),
+    ("version", Level::Version),
 ];
 pub(super) const ON_GONE: [(&str, OnGone); 2] =
     [("move", OnGone::Move), ("strict", OnGone::Strict)];
 pub(super) const ON_STEP: [(&str, OnStep); 2] =
     [("keep", OnStep::Keep), ("reassign", OnStep::Reassign)];
+pub(super) const ON_NAVIGATION: [(&str, OnNavigation); 2] = [
+    ("keep", OnNavigation::Keep),
+    ("latest", OnNavigation::Latest),
+];
 pub(super) const CACHES: [(&str, CachePolicy); 2] = [
     ("private", CachePolicy::Private),
     ("keep", CachePolicy::Keep),
 ];
-const ASSIGN: &str = "\"session\", \"header:NAME\", \"cookie:NAME\", \"address\", \"least_loaded\"";
+const ASSIGN: &str =
+    "\"session\", \"header:NAME\", \"cookie:NAME\", \"claim:NAME\", \"address\", \"least_loaded\"";
+const CLAIM: &str = "\"claim:NAME\" with the name of a claim, 1 to 128 bytes";
+const HINT: &str = "\"query:NAME\" with NAME of A-Z a-z 0-9 . _ -, or \"header:NAME\" with a header of \
+                    the client; neither begins with \"affinity-\"";
 const HEADER: &str = "\"header:NAME\" with a header of the client, not one of the connection, \"cookie\", or \"affinity-…\"";
 const COOKIE: &str = "\"cookie:NAME\" with a cookie name";
 const PATTERN: &str = "an absolute path such as \"/a/b\", or one with \"/*\" at its end";

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use tower_affinity::core::GroupName;
+
 use crate::config::{GroupSetting, GroupState};
 
 /// The values of one block that count when edited.
@@ -14,6 +16,8 @@ pub(super) struct Applied {
     pub(super) state: Word,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) abort_to: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) compatible_with: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +66,18 @@ impl Applied {
             stable: group.stable,
             state,
             abort_to,
+            compatible_with: group
+                .compatible_with
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
         }
+    }
+
+    /// The groups whose sessions it can serve.
+    pub(super) fn compatible_with(&self) -> Vec<GroupName> {
+        let names = self.compatible_with.iter();
+        // what was applied was a valid name once
+        names.filter_map(|name| name.parse().ok()).collect()
     }
 }

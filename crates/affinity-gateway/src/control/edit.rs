@@ -42,6 +42,7 @@ pub(super) fn edited(
                         stable: false,
                         state: Word::Staged,
                         abort_to: None,
+                        compatible_with: Vec::new(),
                     }
                 }
             },
@@ -58,6 +59,12 @@ pub(super) fn edited(
         };
         if group.stable && !block.stable {
             next = next.stabilise(&group.name, terms.change).map_err(refused)?;
+        }
+        if Applied::of(group).compatible_with != block.compatible_with {
+            let with = &group.compatible_with;
+            next = next
+                .declare(&group.name, with, terms.change)
+                .map_err(refused)?;
         }
         if group.state == GroupState::Active && group.weight.get() != block.weight {
             weights.insert(group.name.clone(), group.weight);
@@ -86,7 +93,7 @@ pub(super) fn ignored(last: &AppliedGroups, groups: &[GroupSetting]) -> Vec<Stri
     edited
         .map(|group| {
             format!(
-                "group {}: its weight, state or stable was edited",
+                "group {}: its weight, state, stable or compatible_with was edited",
                 group.name
             )
         })
@@ -166,7 +173,8 @@ fn removed(
 
 /// Whether a block asks for nothing but its defaults.
 fn is_plain(group: &GroupSetting) -> bool {
-    group.state == GroupState::Active && group.weight.is_zero() && !group.stable
+    let declares = !group.compatible_with.is_empty();
+    group.state == GroupState::Active && group.weight.is_zero() && !group.stable && !declares
 }
 
 /// A group that is there already, as a block would write it.
@@ -185,5 +193,10 @@ fn live(rollout: &Rollout, name: &GroupName) -> Option<Applied> {
         stable,
         state,
         abort_to,
+        compatible_with: group
+            .compatible_with()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     })
 }

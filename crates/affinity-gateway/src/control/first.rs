@@ -8,7 +8,7 @@ use tower_affinity::core::{
     Change, GroupName, NewGroup, Revision, Rollout, RolloutError, SharedState, Timestamp, Weight,
 };
 
-use super::applied::{AppliedGroups, applied};
+use super::applied::{Applied, AppliedGroups, applied};
 use super::cookies::CookieUse;
 use super::drains::Drains;
 use super::error::ControlError;
@@ -80,11 +80,18 @@ impl Kept {
     /// `rollout` with the groups of the configuration that it does not know yet, as staged.
     pub(super) fn with_new_groups(&self, rollout: &Rollout, change: Change) -> Option<Rollout> {
         let mut next = rollout.clone();
-        for name in self.new_groups.iter().filter_map(|name| name.parse().ok()) {
+        for name in self.new_groups.iter() {
+            // what was applied was a valid name once
+            let Ok(name) = name.parse::<GroupName>() else {
+                continue;
+            };
             if next.group(&name).is_some() {
                 continue;
             }
-            match next.register(&name, Weight::ZERO, change) {
+            let applied = self.applied.get(name.as_str());
+            let with = applied.map(Applied::compatible_with).unwrap_or_default();
+            let registered = next.register(&name, Weight::ZERO, change);
+            match registered.and_then(|next| next.declare(&name, &with, change)) {
                 Ok(registered) => next = registered,
                 // under a lock it is tried again with the next change
                 Err(refusal) => tracing::warn!(group = %name, %refusal, "not registered yet"),
@@ -108,6 +115,7 @@ pub(crate) fn first_rollout(
             GroupState::Aborted { to } => NewGroup::aborted(name, to.clone()),
             GroupState::Retired => NewGroup::retired(name),
         };
+        let new = new.compatible_with(group.compatible_with.iter().cloned());
         if group.stable { new.stable() } else { new }
     };
     Rollout::new(revision, now, settings.groups.iter().map(group))

@@ -1,6 +1,6 @@
 //! Changes in words, for the events.
 
-use tower_affinity::core::{AbortPolicy, GroupName, Rollout, State};
+use tower_affinity::core::{AbortPolicy, Group, GroupName, Rollout, State};
 
 use super::{Control, Request, Verb};
 use crate::events::Kind;
@@ -29,6 +29,9 @@ pub(super) fn difference(before: &Rollout, after: &Rollout) -> String {
         let [was, is] = [before, after].map(|rollout| side(rollout, name));
         if was != is {
             add(&mut text, &format!("{name} {was} → {is}"));
+        }
+        if let Some(with) = declared(before, after, name) {
+            add(&mut text, &format!("{name} compatible with {with}"));
         }
     }
     match (before.is_locked(), after.is_locked()) {
@@ -63,6 +66,18 @@ fn side(rollout: &Rollout, name: &GroupName) -> String {
             format!("{stable}aborted to {target} ({policy})")
         }
         state => format!("{stable}{} {}", state.name(), group.weight()),
+    }
+}
+
+/// Whose sessions a group can serve, if that is another answer than before.
+fn declared(before: &Rollout, after: &Rollout, name: &GroupName) -> Option<String> {
+    let of = |rollout| Rollout::group(rollout, name).map(Group::compatible_with);
+    let (was, is) = (of(before).unwrap_or_default(), of(after)?);
+    let names: Vec<&str> = is.iter().map(GroupName::as_str).collect();
+    match (was == is, names.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some("no other".to_owned()),
+        (false, false) => Some(names.join(", ")),
     }
 }
 

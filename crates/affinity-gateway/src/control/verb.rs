@@ -27,6 +27,8 @@ pub enum Verb {
         endpoints: Vec<SocketAddr>,
         /// Its weight.
         weight: Weight,
+        /// The groups whose sessions it can serve; `None`: as declared before, if it was.
+        compatible_with: Option<Vec<GroupName>>,
     },
     /// Gives the named groups new weights.
     Weights(BTreeMap<GroupName, Weight>),
@@ -107,7 +109,18 @@ impl Verb {
         match self {
             Self::Lock => Ok(rollout.lock(change)),
             Self::Unlock => Ok(rollout.unlock(change)),
-            Self::Register { group, weight, .. } => rollout.register(group, *weight, change),
+            Self::Register {
+                group,
+                weight,
+                compatible_with,
+                ..
+            } => {
+                let next = rollout.register(group, *weight, change)?;
+                match compatible_with {
+                    Some(with) => next.declare(group, with, change),
+                    None => Ok(next),
+                }
+            }
             Self::Weights(weights) => rollout.weights(weights, change),
             Self::Promote(group) => rollout.promote(group, change),
             Self::Drain(group) => rollout.drain(group, change),

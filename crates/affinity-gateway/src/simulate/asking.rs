@@ -13,11 +13,7 @@ pub(super) struct Asking(Presented);
 
 impl Asking {
     pub(super) fn new() -> Self {
-        Self(Presented {
-            shown: Shown::Nothing(Absence::New),
-            key: None,
-            chosen: None,
-        })
+        Self(Presented::default())
     }
 
     /// Asks the rule about a request of the session; it always answers, since [`Newer::Proved`] says

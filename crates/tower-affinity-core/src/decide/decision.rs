@@ -213,6 +213,8 @@ causes! {
     Released => "released",
     /// A changed weight drew the session anew.
     Step => "step",
+    /// The group is gone, and another has declared itself able to serve its sessions.
+    Compatible => "compatible",
     /// The scope reads no pin.
     None => "none",
     /// The scope obeys a pin and writes none.
@@ -280,6 +282,7 @@ impl From<MoveCause> for Cause {
             MoveCause::GroupDown => Self::GroupDown,
             MoveCause::Released => Self::Released,
             MoveCause::Step => Self::Step,
+            MoveCause::Compatible => Self::Compatible,
         }
     }
 }

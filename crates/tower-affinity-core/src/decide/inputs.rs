@@ -60,6 +60,23 @@ pub struct Presented {
     pub key: Option<DrawKey>,
     /// A tester's choice of a group.
     pub chosen: Option<Override>,
+    /// The group that an unsigned hint names, where the scope reads one.
+    pub hint: Option<GroupName>,
+    /// Whether a browser loads a whole page, where the scope asks.
+    pub page_load: bool,
+}
+
+impl Default for Presented {
+    /// A client's first request, which shows nothing.
+    fn default() -> Self {
+        Self {
+            shown: Shown::Nothing(Absence::New),
+            key: None,
+            chosen: None,
+            hint: None,
+            page_load: false,
+        }
+    }
 }
 
 /// The one pin that counts, or why there is none.

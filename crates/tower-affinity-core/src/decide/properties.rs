@@ -9,6 +9,8 @@
 mod bytes;
 mod forwarding;
 mod moves;
+mod navigation;
 mod requests;
 mod steps;
+mod versions;
 mod world;

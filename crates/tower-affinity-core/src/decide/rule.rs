@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Absence, Cause, Cohort, Decision, Inputs, Kind, Newer, Outcome, Shown};
+use super::{
+    Absence, Cause, Cohort, Decision, Hinted, Inputs, Kind, Newer, Outcome, Shown, hinted,
+};
 use crate::{
     Abort, AbortPolicy, DrawKey, Group, GroupId, GroupRef, Level, LiveCounts, MoveCause, OnGone,
-    OnStep, Policy, Readiness, Ready, Revision, Rollout, SessionPin, State, Status, draw,
-    draw_least_loaded,
+    OnNavigation, OnStep, Policy, Readiness, Ready, Revision, Rollout, SessionPin, State, Status,
+    draw, draw_least_loaded,
 };
 
 /// How long an unknown group in a pin above our revision is waited for before it counts as gone.
@@ -37,11 +39,13 @@ pub fn decide(inputs: &Inputs<'_>) -> Outcome {
                 inputs.overridden(policy, level, chosen, shown)
             }
             (Level::Follow, shown) => bypassed(Cause::Follow, inputs.followed(shown)),
-            (Level::Group | Level::Endpoint, Shown::Pin(pin)) => match inputs.pinned(policy, pin) {
-                Ok(decision) => decision,
-                Err(Behind(revision)) => return Outcome::Behind(revision),
-            },
-            (Level::Group | Level::Endpoint, Shown::Nothing(absence)) => {
+            (Level::Group | Level::Endpoint | Level::Version, Shown::Pin(pin)) => {
+                match inputs.pinned(policy, pin) {
+                    Ok(decision) => decision,
+                    Err(Behind(revision)) => return Outcome::Behind(revision),
+                }
+            }
+            (Level::Group | Level::Endpoint | Level::Version, Shown::Nothing(absence)) => {
                 inputs.unpinned(policy, *absence)
             }
         },
@@ -60,8 +64,14 @@ impl Inputs<'_> {
         }
     }
 
-    /// Level `follow`: never waits, refuses or writes.
+    /// Level `follow`: never waits, refuses or writes. What the request itself names goes before
+    /// what its client carries.
     fn followed(&self, shown: &Shown) -> GroupId {
+        if let Some(name) = &self.presented.hint
+            && let Hinted::Serves(id) = hinted(self.rollout, self.ready, name, self.now)
+        {
+            return id.clone();
+        }
         if let Shown::Pin(pin) = shown
             && let Some(id) = pin.group.known()
         {
@@ -99,6 +109,9 @@ impl Inputs<'_> {
             return Ok(self.obeyed(policy, pin, id, Cause::Behind));
         }
         let lost = self.is_lost(id.name());
+        if lost && let Some(to) = self.compatible(policy, pin) {
+            return Ok(self.moved(policy, pin, to, MoveCause::Compatible));
+        }
         if lost
             && policy.on_gone == OnGone::Move
             && let Some(to) = self.draw(self.key_of(pin))
@@ -106,7 +119,7 @@ impl Inputs<'_> {
             return Ok(self.moved(policy, pin, to.id().clone(), MoveCause::GroupDown));
         }
         let waits = lost && policy.on_gone == OnGone::Strict;
-        if pin.released && !waits && self.may_release(id) {
+        if self.may_go(policy, pin) && !waits && self.may_release(id) {
             let to = self.rollout.stable_id();
             return Ok(self.moved(policy, pin, to, MoveCause::Released));
         }
@@ -154,6 +167,9 @@ impl Inputs<'_> {
 
     /// A pin whose group is retired, or proved to be unknown.
     fn gone(&self, policy: &Policy, pin: &SessionPin, group: Option<GroupId>) -> Decision {
+        if let Some(to) = self.compatible(policy, pin) {
+            return self.moved(policy, pin, to, MoveCause::Compatible);
+        }
         if policy.on_gone == OnGone::Strict {
             return self.refused_with(pin, Cause::Gone, group);
         }
@@ -275,6 +291,13 @@ impl Inputs<'_> {
     /// replicas send it to the same place.
     pub(super) fn key_of(&self, pin: &SessionPin) -> DrawKey {
         self.presented.key.unwrap_or(pin.session.into())
+    }
+
+    /// Whether a session may leave a group that drains: its application has let it go, or it is at
+    /// a whole new page, which is as safe a point where the scope says so.
+    fn may_go(&self, policy: &Policy, pin: &SessionPin) -> bool {
+        let latest = policy.on_navigation == OnNavigation::Latest;
+        pin.released || (latest && self.presented.page_load)
     }
 
     fn may_release(&self, id: &GroupId) -> bool {

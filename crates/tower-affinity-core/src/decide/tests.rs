@@ -3,11 +3,14 @@
 
 mod ask;
 mod behind;
+mod compatible;
 mod endpoint;
 mod forwarding;
+mod hints;
 mod issue;
 mod levels;
 mod lost;
+mod navigation;
 mod overrides;
 mod pins;
 mod release;

@@ -40,6 +40,7 @@ impl Rollout {
                 id: GroupId::new(name.clone(), 1),
                 state: State::Staged,
                 weight: Weight::ZERO,
+                compatible_with: Vec::new(),
             }),
             Some(group) if matches!(group.state, State::Retired { .. }) => {
                 next.bring_back(group, change);

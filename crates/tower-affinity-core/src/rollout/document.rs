@@ -52,6 +52,9 @@ struct GroupDocument {
     name: String,
     generation: u32,
     weight: u64,
+    /// Absent where there is none, as in documents from before there was the declaration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    compatible_with: Vec<String>,
     #[serde(flatten)]
     state: StateDocument,
 }
@@ -100,7 +103,7 @@ impl Rollout {
             step_revision: self.step_revision.0,
             draw_revision: self.draw_revision.0,
             stable: self.stable.to_string(),
-            former: self.former.iter().map(ToString::to_string).collect(),
+            former: names(&self.former),
             groups: self.groups.iter().map(GroupDocument::from).collect(),
             tombstones: self
                 .tombstones
@@ -130,11 +133,7 @@ impl Rollout {
             step_revision: Revision(document.step_revision),
             draw_revision: Revision(document.draw_revision),
             stable: name(&document.stable)?,
-            former: document
-                .former
-                .iter()
-                .map(|text| name(text))
-                .collect::<Result<_, _>>()?,
+            former: parsed(&document.former)?,
             groups: document
                 .groups
                 .into_iter()
@@ -156,12 +155,21 @@ fn name(text: &str) -> Result<GroupName, DocumentError> {
     text.parse().map_err(|_| DocumentError::Value("group name"))
 }
 
+fn parsed(texts: &[String]) -> Result<Vec<GroupName>, DocumentError> {
+    texts.iter().map(|text| name(text)).collect()
+}
+
+fn names(names: &[GroupName]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
 impl From<&Group> for GroupDocument {
     fn from(group: &Group) -> Self {
         Self {
             name: group.name().to_string(),
             generation: group.id.generation(),
             weight: group.weight.get().into(),
+            compatible_with: names(&group.compatible_with),
             state: match &group.state {
                 State::Staged => StateDocument::Staged,
                 State::Active => StateDocument::Active,
@@ -182,6 +190,7 @@ impl TryFrom<GroupDocument> for Group {
         Ok(Self {
             id: GroupId::new(name(&group.name)?, group.generation),
             weight: Weight::new(group.weight).map_err(|_| DocumentError::Value("weight"))?,
+            compatible_with: parsed(&group.compatible_with)?,
             state: match group.state {
                 StateDocument::Staged => State::Staged,
                 StateDocument::Active => State::Active,

@@ -27,6 +27,7 @@ impl Rollout {
             id,
             state: State::Staged,
             weight: Weight::ZERO,
+            compatible_with: old.compatible_with.clone(),
         });
     }
 

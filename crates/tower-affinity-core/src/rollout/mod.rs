@@ -6,6 +6,7 @@
 
 mod abort;
 mod change;
+mod compatible;
 mod document;
 mod drained;
 mod lock;
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 pub use self::abort::AbortRequest;
 pub use self::change::Change;
+pub use self::compatible::{Incompatible, MAX_COMPATIBLE};
 pub(crate) use self::document::AbortDocument;
 pub use self::document::DocumentError;
 pub use self::new_group::NewGroup;
@@ -99,6 +101,14 @@ pub enum RolloutError {
         group: GroupName,
         /// The target that it names.
         target: GroupName,
+    },
+    /// A group declares something that cannot be.
+    #[error("group {group} cannot be compatible so: {why}")]
+    Compatible {
+        /// The group.
+        group: GroupName,
+        /// What is wrong with its declaration.
+        why: Incompatible,
     },
 }
 
@@ -286,6 +296,10 @@ impl Rollout {
             }
             if !group.weight.is_zero() && !matches!(group.state, State::Active) {
                 return Err(RolloutError::IdleWeight(group.name().clone()));
+            }
+            if let Err(why) = compatible::check(group.name(), &group.compatible_with) {
+                let group = group.name().clone();
+                return Err(RolloutError::Compatible { group, why });
             }
         }
         match self.group(&self.stable) {

@@ -9,6 +9,7 @@ pub struct NewGroup {
     weight: Weight,
     stable: bool,
     state: NewState,
+    compatible_with: Vec<GroupName>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +30,7 @@ impl NewGroup {
             weight,
             stable: false,
             state: NewState::Active,
+            compatible_with: Vec::new(),
         }
     }
 
@@ -65,6 +67,16 @@ impl NewGroup {
         }
     }
 
+    /// The same group, able to serve the sessions of these as well; by default of none. See
+    /// [`Rollout::declare`](crate::Rollout::declare).
+    #[must_use]
+    pub fn compatible_with(self, groups: impl IntoIterator<Item = GroupName>) -> Self {
+        Self {
+            compatible_with: groups.into_iter().collect(),
+            ..self
+        }
+    }
+
     pub(super) fn is_stable(&self) -> bool {
         self.stable
     }
@@ -89,6 +101,7 @@ impl NewGroup {
             id: GroupId::new(self.name.clone(), 1),
             state,
             weight: self.weight,
+            compatible_with: self.compatible_with.clone(),
         }
     }
 
@@ -98,6 +111,7 @@ impl NewGroup {
             weight: Weight::ZERO,
             stable: false,
             state,
+            compatible_with: Vec::new(),
         }
     }
 }

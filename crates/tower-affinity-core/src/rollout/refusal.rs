@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::Incompatible;
 use crate::{GroupName, Timestamp};
 
 /// A change that a rule forbids. The message says which rule, and what would be allowed.
@@ -40,6 +41,14 @@ pub enum Refusal {
         verb: &'static str,
         /// The states that would be allowed.
         needs: &'static str,
+    },
+    /// A group declares something that cannot be.
+    #[error("{group} cannot be compatible so: {why}")]
+    Compatible {
+        /// The group.
+        group: GroupName,
+        /// What is wrong with its declaration.
+        why: Incompatible,
     },
     /// The stable group has to stay active.
     #[error("{0} is the stable group; promote another one first")]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod abort;
+mod compatible;
 mod document;
 mod drained;
 mod histories;

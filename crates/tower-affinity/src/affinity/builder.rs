@@ -45,6 +45,14 @@ pub enum BuildError {
     /// The service is named as a caller of itself: its pins are no keys here.
     #[error("the service {0:?} cannot be its own caller: its pins are pins here")]
     CallsItself(String),
+    /// A setting of a scope could never take effect.
+    #[error("the scope {path} cannot be used: {why}")]
+    Scope {
+        /// Its paths.
+        path: PathPattern,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The system's random generator does not answer.
     #[error("the system's random generator does not answer")]
     Random(#[from] getrandom::Error),
@@ -227,10 +235,14 @@ impl AffinityBuilder {
         if scopes.is_empty() {
             scopes.push(Scope::new(PathPattern::all()));
         }
-        if let Some(scope) = scopes.iter().find(|scope| scope.propagates_endpoints()) {
-            return Err(BuildError::Propagate {
-                path: scope.path().clone(),
-            });
+        for scope in &scopes {
+            let path = scope.path().clone();
+            if scope.propagates_endpoints() {
+                return Err(BuildError::Propagate { path });
+            }
+            if let Some(why) = scope.without_effect() {
+                return Err(BuildError::Scope { path, why });
+            }
         }
         let carriers = self
             .carriers

@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tower_affinity_core::{
-    Absence, Cause, Decision, DrawKey, Inputs, Joining, Kind, LiveCounts, Newer, Outcome, Policy,
-    Presented as Shows, Revision, SessionPin, Shown, StoreCall, StoreError, Timestamp, decide,
+    Absence, Cause, Decision, DrawKey, GroupRef, Hinted, Inputs, Joining, Kind, LiveCounts, Newer,
+    Outcome, Policy, Presented as Shows, Revision, Rollout, SessionPin, Shown, Status, StoreCall,
+    StoreError, Timestamp, decide, hinted,
 };
 use tracing::Span;
 
@@ -18,7 +19,7 @@ use crate::Arms;
 use crate::random::fresh_session;
 use crate::rollouts::{Asked, Waiting};
 use crate::spans;
-use crate::wire::{Carries, Presented};
+use crate::wire::{Carries, Presented, Reload};
 
 /// How often a request hears of a greater pin than that which it was decided on: once where another
 /// request has moved its session meanwhile. More is a store that changes its mind.
@@ -112,13 +113,8 @@ impl Question {
                 (shows, policy, settle, carries)
             }
             None => {
-                let shows = Shows {
-                    shown: Shown::Nothing(Absence::New),
-                    key: None,
-                    chosen: None,
-                };
                 let settle = Settle::new(None, state.clock.now(), false, rollout);
-                (shows, Some(Policy::default()), settle, None)
+                (Shows::default(), Some(Policy::default()), settle, None)
             }
         };
         Self {
@@ -304,8 +300,29 @@ impl Question {
         }
     }
 
+    /// A request for what belongs to a page: whether the commit of that still serves.
+    fn follows(&mut self, state: &State) {
+        let (rollout, at) = self.settle.decided();
+        let hint = self.shows.hint.as_ref();
+        let hint = hint.map(|name| hinted(rollout, &*state.ready, name, at));
+        let gone = match (hint, &self.shows.shown) {
+            (Some(hint), _) => hint == Hinted::Gone,
+            (None, Shown::Pin(pin)) => is_gone(rollout, pin, at),
+            (None, Shown::Nothing(_)) => false,
+        };
+        if let Some(hint) = hint {
+            state.recorder.hint(hint.into());
+        }
+        if gone {
+            self.settle.reloads(Reload::GroupGone);
+        }
+    }
+
     /// Tells everybody who keeps count of sessions.
-    fn told(&self, state: &State, decision: &Decision) {
+    fn told(&mut self, state: &State, decision: &Decision) {
+        if decision.cause == Cause::Follow {
+            self.follows(state);
+        }
         let revision: Revision = self.settle.revision();
         let (rollout, at) = self.settle.decided();
         state.recorder.step(rollout, at);
@@ -322,5 +339,18 @@ impl Question {
         {
             state.rollouts.seen(pin.revision, self.settle.at());
         }
+    }
+}
+
+/// Whether the group of a pin serves its sessions no more. A code that a newer state may know says
+/// nothing yet.
+fn is_gone(rollout: &Rollout, pin: &SessionPin, at: Timestamp) -> bool {
+    match &pin.group {
+        GroupRef::Unknown(_) => pin.revision <= rollout.revision(),
+        GroupRef::Known(id) => match rollout.status(id) {
+            Status::Serving(_) => false,
+            Status::Aborted(abort) => !abort.stays(at),
+            Status::Gone => true,
+        },
     }
 }

@@ -7,7 +7,7 @@ use tower_affinity_core::{Cause, Decision};
 
 use super::settle::Settle;
 use crate::problem::{OwnAnswer, Problem, misdirected};
-use crate::wire::{ClearOverride, Visit, WriteBack};
+use crate::wire::{ClearOverride, Reload, Visit, WriteBack};
 
 pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> Response<R> {
     let (problem, detail) = match decision.cause {
@@ -76,7 +76,14 @@ fn ended<R: From<Bytes>>(problem: Problem, detail: &'static str, settle: &Settle
             response.extensions_mut().insert(OwnAnswer);
             response
         }
-        None => problem.response(detail),
+        None => {
+            let mut response = problem.response(detail);
+            response.extensions_mut().insert(match problem {
+                Problem::SessionEnded => Reload::SessionEnded,
+                _ => Reload::GroupGone,
+            });
+            response
+        }
     };
     response.extensions_mut().insert(WriteBack::Clear);
     response

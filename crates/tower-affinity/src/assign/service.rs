@@ -17,7 +17,7 @@ use super::question::{Asking, Decided, Question};
 use super::refuse::{refusal, visited};
 use super::state::State;
 use crate::problem::is_grpc;
-use crate::wire::Presented;
+use crate::wire::{Presented, Reload, is_navigation};
 use crate::{Affinity, spans};
 
 /// Decides which group serves a request; see the [module](super).
@@ -126,6 +126,9 @@ where
         }
         let grpc = is_grpc(request.headers());
         return Answer::refused(response, Affinity::new(decision), grpc);
+    }
+    if decision.kind == Kind::Moved && !is_navigation(request.method(), request.headers()) {
+        settle.reloads(Reload::Moved);
     }
     if matches!(
         decision.kind,

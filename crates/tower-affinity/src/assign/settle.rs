@@ -16,7 +16,7 @@ use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
 use crate::record::{Ending, Observed};
 use crate::signal::said;
-use crate::wire::{AlreadySealed, Scope, WriteBack};
+use crate::wire::{AlreadySealed, Reload, Scope, WriteBack};
 use crate::{Arms, ServedBy};
 
 /// What is needed of the request once its answer is there.
@@ -35,6 +35,8 @@ pub(super) struct Settle {
     sealed: Option<Box<Sealed>>,
     /// The arms of the session, where there are experiments.
     arms: Option<Arms>,
+    /// What the page that has asked is to be told.
+    reload: Option<Reload>,
 }
 
 impl Settle {
@@ -53,6 +55,7 @@ impl Settle {
             waited: Duration::ZERO,
             sealed: None,
             arms: None,
+            reload: None,
         }
     }
 
@@ -73,6 +76,11 @@ impl Settle {
     /// The endpoint has got the decision's pin as this token.
     pub(super) fn handed_on(&mut self, sealed: Option<Box<Sealed>>) {
         self.sealed = sealed;
+    }
+
+    /// The page that has asked is not of the commit that answers.
+    pub(super) fn reloads(&mut self, reload: Reload) {
+        self.reload = Some(reload);
     }
 
     /// It has waited for the store this much longer.
@@ -138,7 +146,13 @@ impl Settle {
         let observed = observed.map_or(Outcomes::default(), |Observed(outcomes)| outcomes);
         let ending = Ending::of(said.outcomes, observed, decision);
         said = said::with(said, observed);
-        if response.extensions().get::<OwnAnswer>().is_some() || carries_no_pin(response.status()) {
+        if response.extensions().get::<OwnAnswer>().is_some() {
+            return None;
+        }
+        if let Some(reload) = self.reload {
+            response.extensions_mut().insert(reload);
+        }
+        if carries_no_pin(response.status()) {
             return None;
         }
         let scope = self.scope.as_ref();

@@ -49,6 +49,7 @@ mod body;
 mod bursts;
 mod future;
 mod head;
+mod hint;
 #[cfg(feature = "tokio")]
 mod inputs;
 mod live;
@@ -78,6 +79,7 @@ pub use self::body::MetricsBody;
 pub use self::bursts::{AuthBurst, AuthNews};
 pub use self::future::ResponseFuture;
 use self::head::Heads;
+pub(crate) use self::hint::HintOutcome;
 #[cfg(feature = "tokio")]
 pub(crate) use self::inputs::Input;
 pub(crate) use self::local::{LocalEnd, fields_dropped};

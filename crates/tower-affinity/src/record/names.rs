@@ -29,6 +29,8 @@ pub(super) const REJECTED: &str = "affinity_pins_rejected_total";
 pub(super) const PLANTED: &str = "affinity_pins_planted_total";
 pub(super) const CLAIMS_DROPPED: &str = "affinity_claims_dropped_total";
 pub(super) const EXPOSURES: &str = "affinity_exposures_total";
+pub(super) const HINTS: &str = "affinity_hints_total";
+pub(super) const RELOADS: &str = "affinity_reloads_asked_total";
 pub(super) const SIGNALS_IGNORED: &str = "affinity_signals_ignored_total";
 pub(super) const NOT_RETURNED: &str = "affinity_pins_not_returned";
 pub(super) const WEIGHT: &str = "affinity_group_weight";
@@ -52,7 +54,7 @@ pub(super) const CALLER_PINS: &str = "affinity_caller_pins_total";
 pub(super) const NOT_PROPAGATED: &str = "affinity_propagation_dropped_total";
 pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 32] = [
+const COUNTERS: [(&str, &str); 34] = [
     (
         CALLER_PINS,
         "Pins of trusted callers that were read as keys, or whose time was over",
@@ -141,6 +143,11 @@ const COUNTERS: [(&str, &str); 32] = [
         "Requests for another group that this endpoint refused",
     ),
     (VERIFIED, "Pins that were opened, by key"),
+    (HINTS, "Requests that named a group, unsigned, by outcome"),
+    (
+        RELOADS,
+        "Answers that told a page to load itself anew, by reason",
+    ),
     (REJECTED, "Pins that were not obeyed, by cause"),
     (PLANTED, "Pins that an endpoint tried to set"),
     (
@@ -212,7 +219,8 @@ mod tests {
     use crate::propagate::Dropped;
     use crate::record::outcomes::Ending;
     use crate::record::series::CodeClass;
-    use crate::record::{LocalEnd, PeerOutcome, RetryOutcome};
+    use crate::record::{HintOutcome, LocalEnd, PeerOutcome, RetryOutcome};
+    use crate::wire::Reload;
 
     const PAGE: &str = include_str!("../../../../docs/metrics.md");
 
@@ -236,10 +244,13 @@ mod tests {
         let dropped = Dropped::ALL.iter().map(|dropped| dropped.as_str());
         let endpoints = endpoints.chain(reasons).chain(dropped);
         let retries = RetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
+        let hints = HintOutcome::ALL.iter().map(|outcome| outcome.as_str());
+        let hints = hints.chain(Reload::ALL.iter().map(|reload| reload.as_str()));
         let ends = LocalEnd::ALL.iter().map(|end| end.as_str());
         let ends = ends.chain(Ending::ALL.iter().map(|ending| ending.as_str()));
         let values = causes
             .chain(ends)
+            .chain(hints)
             .chain(retries)
             .chain(PeerOutcome::ALL.iter().map(|outcome| outcome.as_str()))
             .chain(kinds)

@@ -15,6 +15,7 @@ use tower_affinity_core::{
 
 use super::account::Account;
 use super::bursts::Watched;
+use super::hint::HintOutcome;
 use super::local::LocalSeries;
 use super::names;
 use super::once::Once;
@@ -27,6 +28,7 @@ use super::source::{Kept, Source};
 use super::tally::Steps;
 use crate::balance::{EjectionReason, EndpointState, Groups};
 use crate::propagate::Dropped;
+use crate::wire::Reload;
 use crate::{Affinity, Arms};
 
 /// What counts requests and pins: a cheap handle that all layers of a stack share.
@@ -327,6 +329,18 @@ impl Recorder {
         let cause = Label::from_static_parts("cause", Cause::from(fault).as_str());
         let source = &self.0.source;
         source.count(names::OVERRIDES_REJECTED, vec![cause], 1);
+    }
+
+    /// A request has named a group, unsigned.
+    pub(crate) fn hint(&self, outcome: HintOutcome) {
+        let outcome = Label::from_static_parts("outcome", outcome.as_str());
+        self.0.source.count(names::HINTS, vec![outcome], 1);
+    }
+
+    /// A page was told to load itself anew.
+    pub(crate) fn asked_to_reload(&self, reload: Reload) {
+        let reason = Label::from_static_parts("reason", reload.as_str());
+        self.0.source.count(names::RELOADS, vec![reason], 1);
     }
 
     pub(crate) fn planted(&self, count: usize) {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use http::Request;
 use http::header::{Entry, HeaderMap, HeaderName};
-use tower_affinity_core::{Absence, Decision, Fault, Presented as Shows, Shown, Timestamp};
+use tower_affinity_core::{Decision, Fault, Presented as Shows, Timestamp};
 
 use super::grant::Grant;
+use super::hint;
 use super::read::{Came, Presented};
 use super::scope::Scope;
 use super::shared::Wire;
@@ -53,13 +54,8 @@ impl Wire {
         let propagates = scope.as_ref().is_some_and(|scope| scope.propagates());
         let carries = propagates.then(|| Box::new(Carries::of_peer(request.headers())));
         self.remove_ours(request.headers_mut());
-        let shows = Shows {
-            shown: Shown::Nothing(Absence::New),
-            key: None,
-            chosen: None,
-        };
         let presented = Presented {
-            shows,
+            shows: Shows::default(),
             scope: scope.clone(),
             at,
             navigation: false,
@@ -73,6 +69,7 @@ impl Wire {
             at,
             method: request.method().clone(),
             grant: Grant::default(),
+            hint: hint::Said::default(),
         };
         (presented, came)
     }

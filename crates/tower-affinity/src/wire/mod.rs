@@ -39,26 +39,30 @@
 //! # Ok(layer) }
 //! ```
 
+mod browser;
 mod cache;
 mod future;
 mod grant;
+mod hint;
 mod hop;
 mod layer;
 mod read;
+mod reload;
 mod scope;
 mod service;
 mod shared;
 mod shown;
 mod write;
 
+pub(crate) use self::browser::is_navigation;
 pub use self::future::ResponseFuture;
 pub(crate) use self::grant::{ClearOverride, Visit};
+pub use self::hint::HintSource;
 pub(crate) use self::hop::HEADER as HOP;
 pub use self::layer::PinLayer;
 pub use self::read::Presented;
-#[cfg(feature = "axum")]
-pub(crate) use self::read::is_navigation;
 pub(crate) use self::read::{cookie_key, header_key};
+pub(crate) use self::reload::Reload;
 pub use self::scope::{AssignBy, CachePolicy, InvalidPath, PathPattern, Scope};
 pub use self::service::PinService;
 pub(crate) use self::shown::Carries;

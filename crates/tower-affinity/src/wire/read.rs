@@ -3,26 +3,26 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::header::{ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderName, HeaderValue};
+use http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HeaderMap, HeaderName};
 use http::{Method, Request};
 use tower_affinity_core::{
-    Absence, Chosen, Decision, DrawKey, DrawSalt, Fault, Level, Presented as Shows, Shown,
-    Timestamp, choose, present,
+    Absence, Chosen, Decision, DrawKey, DrawSalt, Fault, Level, OnNavigation, Presented as Shows,
+    Shown, Timestamp, choose, present,
 };
 
+use super::browser::{SEC_FETCH_SITE, is_navigation, is_page_load, is_top_level};
 use super::grant::{self, Grant, Visit};
+use super::hint;
 use super::scope::{AssignBy, Scope};
 use super::shared::Wire;
 use super::shown::Carries;
 use crate::callers::FromCaller;
 use crate::carrier::{Carrier, SameSite, cookie, header, query};
+use crate::record::HintOutcome;
 use crate::{ClientAddr, PeerAddr};
 
 /// Where an address is from; like the space in that of a cookie, no name of a header has it.
 const ADDRESS: &str = "client address";
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// What the wire side tells the state side about a request: a request extension.
 #[derive(Clone, Debug)]
@@ -50,6 +50,7 @@ pub(super) struct Came {
     pub(super) at: Timestamp,
     pub(super) method: Method,
     pub(super) grant: Grant,
+    pub(super) hint: hint::Said,
 }
 
 impl Wire {
@@ -76,7 +77,7 @@ impl Wire {
             _ => FromCaller::default(),
         };
         let (shown, carrier) = match (level, &scope) {
-            (Level::Follow | Level::Group | Level::Endpoint, Some(scope)) => {
+            (level, Some(scope)) if reads(level) => {
                 let sent = (&method, headers, &from_caller);
                 self.shown(sent, by_query.as_deref(), (at, scope))
             }
@@ -100,10 +101,18 @@ impl Wire {
         let restarts = scope
             .as_ref()
             .is_some_and(|scope| scope.restart().is_some());
-        let (chosen, grant) = match level {
-            Level::Follow | Level::Group | Level::Endpoint => self.chosen(headers, at),
-            Level::None | Level::Connection => (None, Grant::default()),
+        let (chosen, grant) = match reads(level) {
+            true => self.chosen(headers, at),
+            false => (None, Grant::default()),
         };
+        let hint = scope.as_ref().map(|scope| hint::Said::of(scope, request));
+        let hint = hint.unwrap_or_default();
+        if let hint::Said::Malformed = hint {
+            self.recorder.hint(HintOutcome::Malformed);
+        }
+        let moves_on = scope
+            .as_ref()
+            .is_some_and(|scope| scope.policy().on_navigation == OnNavigation::Latest);
         let (visit, grant) = match self.visit(request, at) {
             Some((visit, grant)) => (Some(visit), grant),
             None => (None, grant),
@@ -111,7 +120,13 @@ impl Wire {
         let presented = Presented {
             visit,
             hop: None,
-            shows: Shows { shown, key, chosen },
+            shows: Shows {
+                shown,
+                key,
+                chosen,
+                hint: hint.group().cloned(),
+                page_load: moves_on && is_page_load(&method, headers),
+            },
             scope: scope.clone(),
             at,
             navigation: restarts && is_navigation(&method, headers),
@@ -126,6 +141,7 @@ impl Wire {
                 at,
                 method,
                 grant,
+                hint,
             },
         )
     }
@@ -212,6 +228,10 @@ impl Wire {
             AssignBy::Session | AssignBy::LeastLoaded => None,
             AssignBy::Header(name) => header_key(&self.salt, headers, name),
             AssignBy::Cookie(name) => cookie_key(&self.salt, headers, name),
+            AssignBy::Claim(name) => {
+                let authorization = headers.get(AUTHORIZATION)?;
+                self.salt.key_of_claim(name, authorization.as_bytes())
+            }
             AssignBy::Address => {
                 let extensions = request.extensions();
                 let client = extensions.get::<ClientAddr>().map(|client| client.0);
@@ -240,13 +260,7 @@ impl Wire {
         match self.cookie.sent_cross_site() {
             SameSite::None => false,
             SameSite::Strict => true,
-            SameSite::Lax => {
-                let is = |name: HeaderName, value: &str| {
-                    headers.get(name).is_some_and(|header| header == value)
-                };
-                let top_level = is(SEC_FETCH_MODE, "navigate") && is(SEC_FETCH_DEST, "document");
-                !(top_level && method.is_safe())
-            }
+            SameSite::Lax => !(is_top_level(headers) && method.is_safe()),
         }
     }
 }
@@ -272,20 +286,11 @@ pub(crate) fn cookie_key(salt: &DrawSalt, headers: &HeaderMap, name: &Box<str>) 
     Some(salt.key_of(&format!("cookie {name}"), value))
 }
 
+/// Whether requests of this level may show something that counts.
+fn reads(level: Level) -> bool {
+    level.has_session() || level == Level::Follow
+}
+
 fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
-}
-
-pub(crate) fn is_navigation(method: &Method, headers: &HeaderMap) -> bool {
-    match headers.get(SEC_FETCH_MODE) {
-        Some(mode) => mode == "navigate",
-        // browsers before fetch metadata, and everything that wants a page
-        None => *method == Method::GET && headers.get(ACCEPT).is_some_and(wants_html),
-    }
-}
-
-fn wants_html(accept: &HeaderValue) -> bool {
-    accept
-        .to_str()
-        .is_ok_and(|accept| accept.contains("text/html"))
 }

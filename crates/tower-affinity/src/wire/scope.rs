@@ -4,12 +4,29 @@ use std::str::FromStr;
 
 use http::HeaderName;
 use thiserror::Error;
-use tower_affinity_core::{Level, Lifetimes, OnGone, OnStep, Policy};
+use tower_affinity_core::{Level, Lifetimes, OnGone, OnNavigation, OnStep, Policy};
+
+use super::hint::HintSource;
 
 /// A set of paths and what affinity means for their requests. The first scope that matches counts.
 ///
 /// Paths are those that the layer sees: inside of axum's `Router::nest` they are without the prefix
 /// of the nest. A layer around the nesting router sees what the client asked for.
+///
+/// For browsers with pages of two commits: assets name the commit that they belong to, and a page
+/// load leaves one that drains.
+///
+/// ```
+/// use tower_affinity::core::{Level, OnNavigation};
+/// use tower_affinity::wire::{HintSource, PathPattern, Scope};
+///
+/// # fn scopes() -> Result<[Scope; 2], tower_affinity::wire::InvalidPath> {
+/// let assets = Scope::new("/static/*".parse()?)
+///     .level(Level::Follow)
+///     .hint(HintSource::Query("commit".into()));
+/// let pages = Scope::new(PathPattern::all()).on_navigation(OnNavigation::Latest);
+/// # Ok([assets, pages]) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Scope {
     pub(super) path: PathPattern,
@@ -19,6 +36,7 @@ pub struct Scope {
     streaming: bool,
     propagate: bool,
     restart_url: Option<String>,
+    pub(super) hint: Option<HintSource>,
 }
 
 impl Scope {
@@ -33,6 +51,7 @@ impl Scope {
             streaming: false,
             propagate: false,
             restart_url: None,
+            hint: None,
         }
     }
 
@@ -55,6 +74,30 @@ impl Scope {
     pub fn on_step(mut self, on_step: OnStep) -> Self {
         self.policy.on_step = on_step;
         self
+    }
+
+    /// What a full page load means for the session of a group that drains; by default nothing. Only
+    /// for levels with sessions.
+    ///
+    /// A page load is a GET or HEAD with `Sec-Fetch-Mode: navigate` and `Sec-Fetch-Dest: document`
+    /// that is no prefetch. Browsers that do not say so move nobody.
+    #[must_use]
+    pub fn on_navigation(mut self, on_navigation: OnNavigation) -> Self {
+        self.policy.on_navigation = on_navigation;
+        self
+    }
+
+    /// Where a GET or HEAD may name the group that serves it; by default nowhere. Only for level
+    /// [`Level::Follow`].
+    ///
+    /// A hint is not signed: it reaches groups that serve sessions of anybody, and opens, moves and
+    /// pins nothing. See [`HintSource`].
+    #[must_use]
+    pub fn hint(self, hint: HintSource) -> Self {
+        Self {
+            hint: Some(hint),
+            ..self
+        }
     }
 
     /// What a new session is drawn by; by default its own fresh id. The session of a
@@ -110,6 +153,16 @@ impl Scope {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Why a setting of it could never take effect, if one could not.
+    pub(crate) fn without_effect(&self) -> Option<&'static str> {
+        let level = self.policy.level;
+        if self.hint.is_some() && level != Level::Follow {
+            return Some("a hint is read at level follow only");
+        }
+        let moves_on = self.policy.on_navigation == OnNavigation::Latest;
+        (moves_on && !level.has_session()).then_some("a page load moves a session, and it has none")
     }
 
     pub(crate) fn is_streaming(&self) -> bool {
@@ -213,6 +266,11 @@ pub enum AssignBy {
     Header(HeaderName),
     /// The value of a cookie of the application.
     Cookie(Box<str>),
+    /// A claim of the JWT in `Authorization: Bearer`, for example a user's id in `sub`: a text or a
+    /// whole number of its payload. The token is **not verified**, since a key is a preference and
+    /// no secret; one that is malformed or too long
+    /// ([`MAX_BEARER`](tower_affinity_core::MAX_BEARER)) gives no key, and a fresh id draws.
+    Claim(Box<str>),
     /// The client's network: its IPv4 address, or the first 56 bits of its IPv6 address. The
     /// weakest form: many clients can share an address, and one client can have several.
     Address,

@@ -6,6 +6,7 @@ use tower_affinity_core::{Level, Sealed, SessionPin};
 
 use super::cache;
 use super::read::Came;
+use super::reload::{RELOAD, Reload};
 use super::scope::CachePolicy;
 use super::shared::Wire;
 use crate::carrier::{Carrier, cookie, header};
@@ -26,6 +27,10 @@ pub(crate) struct AlreadySealed(pub(crate) Box<Sealed>);
 
 impl Wire {
     pub(super) fn write<B>(&self, came: &Came, response: &mut Response<B>) {
+        if let Some(reload) = response.extensions_mut().remove::<Reload>() {
+            self.recorder.asked_to_reload(reload);
+            response.headers_mut().insert(RELOAD, reload.value());
+        }
         self.write_pin(came, response);
         self.write_grant(&came.grant, response);
     }
@@ -49,7 +54,11 @@ impl Wire {
             None => false,
         };
         let Some(scope) = &came.scope else { return };
-        if matches!(scope.policy().level, Level::None | Level::Follow)
+        if scope.policy().level == Level::Follow {
+            came.hint.write(scope, &came.method, response);
+            return;
+        }
+        if scope.policy().level == Level::None
             || (status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS)
         {
             return;

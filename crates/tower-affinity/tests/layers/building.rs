@@ -107,3 +107,39 @@ fn a_cookie_that_a_browser_would_refuse_is_refused_at_once() {
         "{line}"
     );
 }
+
+#[test]
+fn a_setting_of_a_scope_that_could_never_take_effect_is_refused() {
+    use tower_affinity::core::{Level, OnNavigation};
+    use tower_affinity::wire::{HintSource, Scope};
+    use tower_affinity::{AffinityLayer, BuildError, Keyring};
+
+    let scope = |level| Scope::new("/a/*".parse().unwrap()).level(level);
+    let hint = |level| scope(level).hint(HintSource::Query("dpl".into()));
+    let latest = |level| scope(level).on_navigation(OnNavigation::Latest);
+    let refused = |scope: Scope| {
+        let layer = AffinityLayer::builder()
+            .keyring(Keyring::parse(K1).unwrap())
+            .service("checkout")
+            .rollout(rollout(1, &[("A", 1)]))
+            .scope(scope)
+            .build();
+        match layer {
+            Ok(_) => false,
+            Err(BuildError::Scope { path, .. }) => path.to_string() == "/a/*",
+            Err(other) => panic!("refused for another reason: {other}"),
+        }
+    };
+    for level in [
+        Level::None,
+        Level::Connection,
+        Level::Group,
+        Level::Endpoint,
+        Level::Version,
+    ] {
+        assert!(refused(hint(level)), "a hint at {level:?}");
+        let sessions = level.has_session();
+        assert_eq!(refused(latest(level)), !sessions, "page loads at {level:?}");
+    }
+    assert!(!refused(hint(Level::Follow)) && refused(latest(Level::Follow)));
+}

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::net::SocketAddr;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tower_affinity::core::Clock;
 use tower_affinity::wire::{AssignBy, PathPattern, Scope};
 use tower_affinity::{ClientAddr, PeerAddr};
@@ -141,4 +143,61 @@ fn a_valid_pin_counts_before_the_key() {
     let seen = site.get(&[("x-user-id", "u"), ("cookie", &cookie)]);
     assert_eq!(seen.said(), format!("pinned/ok@{other}"));
     assert_eq!(site.pin(other).started, site.clock.now());
+}
+
+/// A bearer token that nobody has signed.
+fn bearer(payload: &str) -> String {
+    let encoded = URL_SAFE_NO_PAD.encode(payload);
+    format!("Bearer eyJhbGciOiJub25lIn0.{encoded}.c2ln")
+}
+
+/// C023, C025.
+#[test]
+fn c025_parallel_first_requests_of_one_user_agree_by_the_claim_of_their_token() {
+    let sites = pair(&AssignBy::Claim("sub".into()));
+    let mut groups = HashSet::new();
+    for user in 0..100 {
+        let tokens = (0..4).map(|nth| bearer(&format!(r#"{{"jti":"{nth}","sub":"u{user}"}}"#)));
+        let here: HashSet<String> = tokens
+            .enumerate()
+            .map(|(nth, token)| {
+                let seen = sites[nth % 2].get(&[("authorization", &token)]);
+                assert_eq!(
+                    seen.forwarded("authorization"),
+                    [token.as_bytes()],
+                    "it goes on"
+                );
+                group(&seen)
+            })
+            .collect();
+        assert_eq!(here.len(), 1, "user {user} was drawn to {here:?}");
+        groups.extend(here);
+    }
+    assert_eq!(groups.len(), 2, "all users are in one group");
+}
+
+#[test]
+fn a_token_that_names_nobody_or_is_a_bomb_is_served_like_no_token() {
+    let [site, _] = pair(&AssignBy::Claim("sub".into()));
+    let megabyte = format!(r#"{{"sub":"u","x":"{}"}}"#, "a".repeat(1 << 20));
+    let deep = format!(r#"{{"x":{}"#, "[".repeat(8_000));
+    for token in [
+        bearer("{}"),
+        bearer(r#"{"sub":["u"]}"#),
+        bearer(&megabyte),
+        bearer(&deep),
+        "Bearer x.y.z".to_owned(),
+        "Basic dTpw".to_owned(),
+        String::new(),
+    ] {
+        let groups: HashSet<String> = (0..64)
+            .map(|_| {
+                let seen = site.get(&[("authorization", &token)]);
+                assert!(seen.said().starts_with("assigned/new@"), "{}", seen.said());
+                assert_eq!(seen.status(), 200);
+                seen.affinity().group().to_owned()
+            })
+            .collect();
+        assert_eq!(groups.len(), 2, "64 draws without a key, and one group");
+    }
 }

@@ -202,3 +202,87 @@ fn the_layered_router_is_a_service_that_a_server_can_take() {
     served(&router(&site.layer));
     served(&tower::Layer::layer(&site.layer, Router::<()>::new()));
 }
+
+/// An application of two services, each with its own scopes and levels on its own routes.
+#[test]
+fn c080_routes_of_two_services_keep_their_pins_apart() {
+    let site = |service: &str, level: Level| {
+        let scope = Scope::new(PathPattern::all()).level(level);
+        Site::with(|builder| builder.service(service).scope(scope))
+    };
+    let (shop, blog) = (site("shop", Level::Group), site("blog", Level::Version));
+    let assets = site("shop", Level::Follow);
+    let app = Router::new()
+        .nest(
+            "/shop",
+            Router::new().route("/a", get(maybe)).layer(shop.layer),
+        )
+        .nest(
+            "/blog",
+            Router::new()
+                .route("/a", get(maybe))
+                .route_layer(blog.layer),
+        )
+        .route("/static", get(maybe).layer(assets.layer))
+        .route("/free", get(maybe));
+    let mut jar = std::collections::BTreeMap::new();
+    let mut groups = std::collections::BTreeMap::new();
+    let mut set = 0;
+    for _ in 0..5 {
+        for path in ["/shop/a", "/blog/a", "/static", "/free"] {
+            let pairs = jar.iter().map(|(name, value)| format!("{name}={value}"));
+            let cookies = pairs.collect::<Vec<_>>().join("; ");
+            let request = Request::builder().uri(path).header("cookie", cookies);
+            let (response, body) = send(&app, request.body(Body::empty()).unwrap());
+            for line in response.headers().get_all("set-cookie") {
+                let pair = line.to_str().unwrap().split(';').next().unwrap();
+                let (name, value) = pair.split_once('=').unwrap();
+                jar.insert(name.to_owned(), value.to_owned());
+                set += 1;
+            }
+            let group: &String = groups.entry(path).or_insert_with(|| body.clone());
+            assert_eq!(&body, group, "{path} has hopped");
+        }
+    }
+    let names: Vec<&str> = jar.keys().map(String::as_str).collect();
+    assert_eq!(names, ["__Host-affinity-blog", "__Host-affinity-shop"]);
+    assert_eq!(set, 2, "each service has set its pin once");
+    assert_eq!(groups["/free"], "no affinity");
+    assert_eq!(
+        groups["/static"], groups["/shop/a"],
+        "assets follow the pin of their service"
+    );
+}
+
+/// One around the other: each reads and writes its own pin, and the inner one tells the handler.
+#[test]
+fn a_service_inside_of_another_has_a_pin_of_its_own() {
+    let [outer, inner] = ["shop", "search"].map(|s| Site::with(|builder| builder.service(s)));
+    let app = Router::new()
+        .route("/maybe", get(maybe))
+        .layer(inner.layer.clone())
+        .layer(outer.layer.clone());
+    let cookie = |name: &str, token: &str| format!("__Host-affinity-{name}={token}");
+    let (response, _) = send(&app, ask("GET", "/maybe", None));
+    assert_eq!(response.headers().get_all("set-cookie").iter().count(), 2);
+    let seal = |service: &str, site: &Site, group: &str| {
+        cookie(
+            service,
+            &crate::support::codec(service, crate::support::K1)
+                .seal(&site.pin(group))
+                .token,
+        )
+    };
+    let both = format!(
+        "{}; {}",
+        seal("shop", &outer, "A"),
+        seal("search", &inner, "B")
+    );
+    let request = Request::builder().uri("/maybe").header("cookie", both);
+    let (response, body) = send(&app, request.body(Body::empty()).unwrap());
+    assert_eq!(body, "B", "the inner one is nearer");
+    assert!(
+        !response.headers().contains_key("set-cookie"),
+        "both were obeyed"
+    );
+}

@@ -99,6 +99,7 @@ fn verb(order: Order, endpoints: &[SocketAddr]) -> Result<Verb, Refused> {
             group: name(group)?,
             endpoints: endpoints.to_vec(),
             weight: Weight::ZERO,
+            compatible_with: None,
         },
         Order::Weights(weights) => {
             let weights = weights.iter().map(|(group, weight)| {

@@ -58,11 +58,16 @@ impl Change {
 
 impl Register {
     fn change(&self) -> Change {
-        let body = json!({
+        let mut body = json!({
             "name": self.group.as_str(),
             "endpoints": self.endpoints,
             "weight": self.weight.get(),
         });
+        // a gateway from before there were declarations refuses what it does not know
+        if !self.compatible_with.is_empty() {
+            let with: Vec<&str> = self.compatible_with.iter().map(GroupName::as_str).collect();
+            body["compatible_with"] = with.into();
+        }
         let call = Call::change(Method::POST, "/v1/groups", &body);
         Change::new(call, Some(&self.group), &self.seen)
     }

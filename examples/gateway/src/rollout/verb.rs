@@ -69,6 +69,9 @@ pub(super) struct Register {
     /// Its share of new sessions, 0 to 10000, relative to the others
     #[arg(long, value_name = "N", default_value = "0", value_parser = weight)]
     pub(super) weight: Weight,
+    /// Groups whose sessions it can serve, where the level is `version`
+    #[arg(long = "compatible-with", value_name = "GROUP", num_args = 1..)]
+    pub(super) compatible_with: Vec<GroupName>,
     #[command(flatten)]
     pub(super) seen: Seen,
 }

@@ -9,7 +9,11 @@ fn effective_settings_parse_to_themselves() {
         "state = \"aborted\"\nabort_to = \"9f1c2ab\"",
     );
     let logged = format!("{MINIMAL}[access_log]\npath = \"a.log\"\nformat = \"text\"\n");
-    for text in [EXAMPLE, MINIMAL, &aborted, &logged] {
+    let declared = edited(
+        "compatible_with = []",
+        "compatible_with = [\"9f1c2ab\", \"old\"]",
+    );
+    for text in [EXAMPLE, MINIMAL, &aborted, &logged, &declared] {
         let once = settings(text);
         assert_eq!(
             settings(&once.effective()),

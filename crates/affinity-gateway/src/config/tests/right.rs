@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::{GroupState, KeySource, RollbackPolicy, ScopeSetting};
 use super::{EXAMPLE, MINIMAL, edited, settings};
-use tower_affinity::core::{Level, OnGone, OnStep};
+use tower_affinity::core::{Level, OnGone, OnNavigation, OnStep};
 use tower_affinity::wire::{AssignBy, CachePolicy};
 use tower_affinity::{Carrier, SameSite};
 
@@ -76,6 +76,8 @@ fn what_is_not_written_has_the_documented_default() {
         assign,
         on_gone,
         on_step,
+        on_navigation,
+        hint,
         cache,
         streaming,
         propagate,
@@ -94,6 +96,7 @@ fn what_is_not_written_has_the_documented_default() {
         (&AssignBy::Session, CachePolicy::Private, false, false)
     );
     assert_eq!((*on_step, restart_url), (OnStep::Keep, &None));
+    assert_eq!((*on_navigation, hint), (OnNavigation::Keep, &None));
     assert_eq!([response_timeout, idle_timeout, total_timeout], [&None; 3]);
     assert_eq!(*max_body, None);
 }
@@ -213,7 +216,14 @@ fn order_and_written_defaults_do_not_matter() {
 
 #[test]
 fn every_level_and_every_kind_of_key_is_known() {
-    for level in ["none", "follow", "connection", "group", "endpoint"] {
+    for level in [
+        "none",
+        "follow",
+        "connection",
+        "group",
+        "endpoint",
+        "version",
+    ] {
         let text = format!("{MINIMAL}[[scope]]\npath = \"/a\"\naffinity = \"{level}\"\n");
         assert_eq!(settings(&text).scopes.len(), 1, "{level}");
     }
@@ -225,6 +235,11 @@ fn every_level_and_every_kind_of_key_is_known() {
             AssignBy::Header("x-user-id".parse().unwrap()),
         ),
         ("cookie:uid", AssignBy::Cookie("uid".into())),
+        ("claim:sub", AssignBy::Claim("sub".into())),
+        (
+            "claim:https://shop.example/user",
+            AssignBy::Claim("https://shop.example/user".into()),
+        ),
         ("least_loaded", AssignBy::LeastLoaded),
     ];
     for (written, assign) in assigns {

@@ -107,21 +107,6 @@ fn what_comes_in_a_later_version_is_never_ignored() {
             "\"2026-08:ed25519-public:env:",
             "pin.keys[1]",
         ),
-        (
-            "compatible_with = []",
-            "compatible_with = [\"9f1c2ab\"]",
-            "group[1].compatible_with",
-        ),
-        (
-            "affinity  = \"group\"",
-            "affinity = \"version\"",
-            "scope[1].affinity",
-        ),
-        (
-            "assign    = \"session\"",
-            "assign = \"claim:sub\"",
-            "scope[1].assign",
-        ),
     ] {
         refused(from, to, key, &[unsupported]);
     }

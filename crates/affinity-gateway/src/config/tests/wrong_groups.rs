@@ -256,3 +256,34 @@ fn trusted_proxies_are_networks() {
     let good = "trusted_proxies = [\"10.0.0.0/8\", \"192.0.2.7/32\", \"2001:db8::/32\"]";
     assert!(read(&edited("trusted_proxies  = []", good)).is_ok());
 }
+
+#[test]
+fn a_group_declares_itself_compatible_with_others_once_each() {
+    let from = "compatible_with = []";
+    for (with, key, why) in [
+        (
+            "[\"c3d4e5f\"]",
+            "group[1].compatible_with[0]",
+            "the group itself",
+        ),
+        (
+            "[\"9f1c2ab\", \"old\", \"9f1c2ab\"]",
+            "group[1].compatible_with[2]",
+            "each group once",
+        ),
+        ("[\"a b\"]", "group[1].compatible_with[0]", "A-Z a-z"),
+        ("[1]", "group[1].compatible_with[0]", "such as a commit"),
+        ("\"9f1c2ab\"", "group[1].compatible_with", "an array"),
+    ] {
+        refused(from, &format!("compatible_with = {with}"), key, &[why]);
+    }
+    let many: Vec<_> = (0..65).map(|n| format!("\"g{n}\"")).collect();
+    let many = format!("compatible_with = [{}]", many.join(","));
+    refused(from, &many, "group[1].compatible_with", &["at most 64"]);
+    // a group that is retired by now is what it is for
+    let text = edited(
+        from,
+        "compatible_with = [\"9f1c2ab\", \"retired-long-ago\"]",
+    );
+    assert_eq!(read(&text).unwrap().groups[1].compatible_with.len(), 2);
+}

@@ -1,5 +1,8 @@
 //! Scopes, cookies and paths that a browser or a reader would misunderstand.
 
+use tower_affinity::core::OnNavigation;
+use tower_affinity::wire::HintSource;
+
 use super::wrong::refused;
 use super::{MINIMAL, edited, read};
 
@@ -297,4 +300,74 @@ fn values_are_cut_at_64_characters() {
         "64 and an ellipsis"
     );
     assert!(error.to_string().chars().count() < 1_000);
+}
+
+#[test]
+fn a_claim_has_a_name() {
+    for bad in [
+        "claim:",
+        "claim:a\\nb",
+        &format!("claim:{}", "a".repeat(129)),
+    ] {
+        let to = format!("assign = \"{bad}\"");
+        let from = "assign    = \"session\"";
+        refused(from, &to, "scope[1].assign", &["claim:NAME"]);
+    }
+}
+
+#[test]
+fn a_hint_is_a_parameter_or_a_header_of_the_client_and_for_followers_only() {
+    let from = "affinity  = \"follow\"";
+    for bad in [
+        "dpl",
+        "query:",
+        "query:a b",
+        "query:a=b",
+        "query:a%20",
+        "query:affinity-pin",
+        "header:affinity-group",
+        "header:cookie",
+        "header:a b",
+        "cookie:dpl",
+    ] {
+        let to = format!("{from}\nhint = \"{bad}\"");
+        refused(from, &to, "scope[0].hint", &["query:NAME", "header:NAME"]);
+    }
+    for level in ["none", "connection", "group", "endpoint", "version"] {
+        let to = format!("affinity = \"{level}\"\nhint = \"query:dpl\"");
+        refused(from, &to, "scope[0].hint", &["no effect", level]);
+    }
+    for (text, hint) in [
+        ("query:dpl", HintSource::Query("dpl".into())),
+        (
+            "header:X-Commit",
+            HintSource::Header("x-commit".parse().unwrap()),
+        ),
+    ] {
+        let settings = read(&edited(from, &format!("{from}\nhint = \"{text}\""))).unwrap();
+        assert_eq!(settings.scopes[0].hint, Some(hint));
+        assert_eq!(read(&settings.effective()).unwrap(), settings);
+    }
+}
+
+#[test]
+fn a_page_load_moves_sessions_only_where_there_are_some() {
+    for level in ["none", "follow", "connection"] {
+        let scope = format!(
+            "[[scope]]\npath = \"/a/*\"\naffinity = \"{level}\"\non_navigation = \"latest\"\n"
+        );
+        let error = read(&scoped(&scope)).unwrap_err();
+        assert_eq!(error.key_path(), Some("scope[0].on_navigation"));
+        assert!(error.to_string().contains("no effect"), "{error}");
+    }
+    let from = "on_step   = \"keep\"";
+    refused(
+        from,
+        "on_navigation = \"always\"",
+        "scope[1].on_navigation",
+        &["\"keep\"", "\"latest\""],
+    );
+    let settings = read(&edited(from, "on_navigation = \"latest\"")).unwrap();
+    assert_eq!(settings.scopes[1].on_navigation, OnNavigation::Latest);
+    assert_eq!(read(&settings.effective()).unwrap(), settings);
 }

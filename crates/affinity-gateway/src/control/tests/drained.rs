@@ -65,6 +65,7 @@ fn c046_a_group_without_any_pin_is_drained_at_once() {
         group: name("ccc"),
         endpoints,
         weight: Weight::ZERO,
+        compatible_with: None,
     };
     plane.run(register).unwrap();
     let rollout = plane.control.rollouts().current();

@@ -58,6 +58,7 @@ fn a_block_for_a_group_that_a_verb_registered_changes_nothing_by_its_defaults() 
             group: name("ccc"),
             endpoints,
             weight,
+            compatible_with: None,
         })
         .unwrap();
     let before = plane.shown();
@@ -198,5 +199,53 @@ fn a_signing_key_leaves_only_after_its_pins() {
             .map(|id| id.as_str())
             .collect::<Vec<_>>(),
         ["k2"]
+    );
+}
+
+#[test]
+fn an_edited_declaration_is_a_change_and_an_unedited_one_is_none() {
+    let plane = Plane::start(TWO);
+    let with = |group: &str| {
+        let rollout = plane.control.rollouts().current();
+        let names = rollout.group(&name(group)).unwrap().compatible_with();
+        names.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let before = plane.revision();
+    let declared = TWO.replace("weight = 10", "weight = 10\ncompatible_with = [\"aaa\"]");
+    plane.apply(&declared).unwrap();
+    assert_eq!(plane.revision(), before.next());
+    assert_eq!(with("bbb"), ["aaa"]);
+    plane.apply(&declared).unwrap();
+    assert_eq!(
+        plane.revision(),
+        before.next(),
+        "an unedited file made a change"
+    );
+    let more = block("ccc", "compatible_with = [\"bbb\", \"gone\"]", 7003);
+    plane.apply(&format!("{declared}{more}")).unwrap();
+    assert_eq!(with("ccc"), ["bbb", "gone"]);
+    plane.apply(&format!("{TWO}{more}")).unwrap();
+    assert_eq!(with("bbb"), [""; 0], "taken back");
+}
+
+#[test]
+fn a_group_is_registered_with_what_it_declares() {
+    let plane = Plane::start(TWO);
+    let register = |group: &str, with: &[&str]| Verb::Register {
+        group: name(group),
+        endpoints: vec!["127.0.0.1:7003".parse().unwrap()],
+        weight: Weight::ZERO,
+        compatible_with: Some(with.iter().map(|other| name(other)).collect()),
+    };
+    let before = plane.revision();
+    let refused = plane.run(register("ccc", &["ccc"])).unwrap_err();
+    assert!(refused.to_string().contains("names itself"), "{refused}");
+    assert_eq!(plane.revision(), before, "nothing was registered");
+    plane.run(register("ccc", &["aaa"])).unwrap();
+    assert_eq!(plane.revision(), before.next(), "one change");
+    let rollout = plane.control.rollouts().current();
+    assert_eq!(
+        rollout.group(&name("ccc")).unwrap().compatible_with(),
+        [name("aaa")]
     );
 }

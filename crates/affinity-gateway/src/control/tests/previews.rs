@@ -76,6 +76,7 @@ fn register(group: &str, port: u16) -> Verb {
         group: name(group),
         endpoints: vec![([127, 0, 0, 1], port).into()],
         weight: Weight::ZERO,
+        compatible_with: None,
     }
 }
 

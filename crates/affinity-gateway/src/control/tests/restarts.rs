@@ -22,6 +22,7 @@ fn the_rollout_survives_a_restart() {
             group: name("ccc"),
             endpoints,
             weight: Weight::ZERO,
+            compatible_with: None,
         })
         .unwrap();
     let before = plane.control.rollouts().current();

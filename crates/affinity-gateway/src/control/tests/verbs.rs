@@ -177,6 +177,7 @@ fn an_endpoint_belongs_to_one_group() {
             group: name(group),
             endpoints,
             weight: Weight::ZERO,
+            compatible_with: None,
         })
     };
     let error = register("ccc", 7001).unwrap_err();

@@ -90,8 +90,7 @@ impl<'a> Fleet<'a> {
     fn answer(&self, state: usize, shown: Shown, now: Timestamp, fresh: SessionId) -> Answer {
         let presented = Presented {
             shown,
-            key: None,
-            chosen: None,
+            ..Presented::default()
         };
         let policy = Policy {
             lifetimes: lifetimes(),

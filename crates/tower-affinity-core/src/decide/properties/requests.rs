@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::world::{Held, World, any_absence, any_fault, shown};
+use super::world::{Held, World, any_absence, any_fault, any_wide_level, shown};
 use crate::fixtures::history::{Step, any_weights};
 use crate::{
     Absence, Cause, Cohort, EndpointId, EndpointRef, GROUP_GRACE, GroupName, GroupRef, Kind, Level,
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Whether a group is lost here, judged apart from the rule.
-fn is_lost(world: &World, name: &GroupName) -> bool {
+pub(super) fn is_lost(world: &World, name: &GroupName) -> bool {
     let past = |name: &GroupName| match world.view().of(name) {
         Ready::Yes => false,
         Ready::No { since } => world.now.since(since) >= GROUP_GRACE,
@@ -30,13 +30,14 @@ proptest! {
 
     #[test]
     fn i1_a_valid_pin_to_a_serving_group_that_is_not_lost_is_obeyed(
-        world in World::any(), held in Held::any()
+        world in World::any(), held in Held::any(), level in any_wide_level()
     ) {
-        let world = world.at_level(Level::Group).on_step(OnStep::Keep);
+        let world = world.at_level(level).on_step(OnStep::Keep);
         let pin = held.in_world(&world);
         let Some(id) = pin.group.known().cloned() else { return Ok(()) };
         let serves = matches!(world.rollout.status(&id), Status::Serving(_));
-        if !serves || held.is_released() || is_lost(&world, id.name()) {
+        let let_go = held.is_released() || world.moves_on();
+        if !serves || let_go || is_lost(&world, id.name()) {
             return Ok(());
         }
         let decision = world.decision(&shown(pin.clone()));
@@ -137,7 +138,7 @@ proptest! {
     ) {
         // a weight can make a draining group active again, and its sessions then stay
         let held = held.released(false);
-        let world = world.at_level(Level::Group).on_step(OnStep::Keep).all_ready();
+        let world = world.at_level(Level::Group).on_step(OnStep::Keep).all_ready().loads_page(false);
         let shown = shown(held.in_world(&world));
         let before = world.decision(&shown);
         let step = Step { verb, wait: 0, down: None };
@@ -198,7 +199,7 @@ proptest! {
             match last.cause.as_str() {
                 "aborted" => prop_assert!(world.rollout.is_aborted(from, world.now)),
                 "step" => prop_assert_eq!(world.policy.on_step, OnStep::Reassign),
-                "released" => prop_assert!(held.is_released()),
+                "released" => prop_assert!(held.is_released() || world.moves_on()),
                 other => prop_assert!(false, "{} is no reason to move", other),
             }
         }

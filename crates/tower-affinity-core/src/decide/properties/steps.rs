@@ -14,8 +14,7 @@ use crate::{
 fn next(pin: &SessionPin, rollout: &Rollout) -> (SessionPin, bool) {
     let presented = Presented {
         shown: shown(pin.clone()),
-        key: None,
-        chosen: None,
+        ..Presented::default()
     };
     let policy = Policy {
         on_step: OnStep::Reassign,

@@ -6,8 +6,8 @@ use crate::fixtures::history::{NAMES, Reached, any_verb, group, play, play_four,
 use crate::fixtures::{View, endpoint, lifetimes, salt, session};
 use crate::{
     Absence, Decision, EndpointRef, Fault, GroupCode, GroupId, GroupRef, Inputs, Level, LiveCounts,
-    Newer, OnGone, OnStep, Outcome, Policy, Presented, Revision, Rollout, Serving, SessionPin,
-    Shown, Timestamp, decide,
+    Newer, OnGone, OnNavigation, OnStep, Outcome, Policy, Presented, Revision, Rollout, Serving,
+    SessionPin, Shown, Timestamp, decide,
 };
 
 /// What a replica is and what a client asks it.
@@ -19,6 +19,7 @@ pub(super) struct World {
     pub(super) down: Vec<String>,
     pub(super) down_for: u64,
     pub(super) fresh: u128,
+    pub(super) page_load: bool,
 }
 
 pub(super) fn any_level() -> impl Strategy<Value = Level> {
@@ -28,7 +29,13 @@ pub(super) fn any_level() -> impl Strategy<Value = Level> {
         1 => Just(Level::Connection),
         3 => Just(Level::Group),
         2 => Just(Level::Endpoint),
+        2 => Just(Level::Version),
     ]
+}
+
+/// The levels at which any endpoint of a session's group serves it.
+pub(super) fn any_wide_level() -> impl Strategy<Value = Level> {
+    prop::sample::select(vec![Level::Group, Level::Version])
 }
 
 pub(super) fn any_absence() -> impl Strategy<Value = Absence> {
@@ -61,23 +68,31 @@ impl World {
             1 => steps(any_verb(), 16, 1800).prop_map(|steps| play(&steps).pop().unwrap()),
             2 => steps(any_verb(), 12, 1800).prop_map(|steps| play_four(&steps).pop().unwrap()),
         ];
-        let policy =
-            (any_level(), any::<(bool, bool)>()).prop_map(|(level, (strict, keep))| Policy {
+        let policy = (any_level(), any::<(bool, bool, bool)>()).prop_map(
+            |(level, (strict, keep, latest))| Policy {
                 level,
                 on_gone: if strict { OnGone::Strict } else { OnGone::Move },
                 on_step: if keep { OnStep::Keep } else { OnStep::Reassign },
+                on_navigation: if latest {
+                    OnNavigation::Latest
+                } else {
+                    OnNavigation::Keep
+                },
                 least_loaded: false,
                 lifetimes: lifetimes(),
-            });
+            },
+        );
         let down = prop::collection::vec(0..NAMES, 0..3);
-        (rollout, policy, down, 0..30_u64, any::<u128>(), 0..1000_u64).prop_map(
-            |(Reached { rollout, now }, policy, down, down_for, fresh, later)| Self {
+        let chance = (any::<u128>(), any::<bool>());
+        (rollout, policy, down, 0..30_u64, chance, 0..1000_u64).prop_map(
+            |(Reached { rollout, now }, policy, down, down_for, (fresh, page_load), later)| Self {
                 rollout,
                 now: now.plus(std::time::Duration::from_secs(later)),
                 policy,
                 down: down.into_iter().map(|n| group(n).to_string()).collect(),
                 down_for,
                 fresh,
+                page_load,
             },
         )
     }
@@ -90,6 +105,16 @@ impl World {
     pub(super) fn on_step(mut self, on_step: OnStep) -> Self {
         self.policy.on_step = on_step;
         self
+    }
+
+    /// Whether a page load moves the session of a group that drains.
+    pub(super) fn moves_on(&self) -> bool {
+        self.page_load && self.policy.on_navigation == OnNavigation::Latest
+    }
+
+    /// Whether the request loads a whole page.
+    pub(super) fn loads_page(self, page_load: bool) -> Self {
+        Self { page_load, ..self }
     }
 
     pub(super) fn all_ready(mut self) -> Self {
@@ -111,8 +136,8 @@ impl World {
     pub(super) fn outcome_in(&self, shown: &Shown, serving: Option<Serving<'_>>) -> Outcome {
         let presented = Presented {
             shown: shown.clone(),
-            key: None,
-            chosen: None,
+            page_load: self.page_load,
+            ..Presented::default()
         };
         decide(&Inputs {
             presented: &presented,

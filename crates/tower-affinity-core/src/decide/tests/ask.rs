@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::fixtures::{Counted, View, after, at, drawn_to, id, lifetimes, name, salt, session};
 use crate::{
     AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
-    GroupRef, Inputs, Level, LiveCounts, NewGroup, Newer, OnGone, OnStep, Outcome, Override,
-    Policy, Presented, Revision, Rollout, Serving, SessionId, SessionPin, Shown, Timestamp, decide,
+    GroupRef, Inputs, Level, LiveCounts, NewGroup, Newer, OnGone, OnNavigation, OnStep, Outcome,
+    Override, Policy, Presented, Revision, Rollout, Serving, SessionId, SessionPin, Shown,
+    Timestamp, decide,
 };
 
 /// Revision 10: A (stable, weight 90) and B (10) are active, C drains, D is staged, E, F and G are
@@ -46,6 +47,8 @@ pub(super) struct Ask {
     pub(super) shown: Shown,
     pub(super) key: Option<DrawKey>,
     pub(super) chosen: Option<Override>,
+    pub(super) hint: Option<GroupName>,
+    pub(super) page_load: bool,
     pub(super) policy: Option<Policy>,
     pub(super) rollout: Rollout,
     pub(super) view: View,
@@ -69,6 +72,8 @@ impl Ask {
             shown: Shown::Nothing(absence),
             key: None,
             chosen: None,
+            hint: None,
+            page_load: false,
             policy: Some(Policy {
                 lifetimes: lifetimes(),
                 ..Policy::default()
@@ -122,6 +127,21 @@ impl Ask {
     pub(super) fn reassign(mut self) -> Self {
         self.policy.as_mut().unwrap().on_step = OnStep::Reassign;
         self
+    }
+
+    /// A full page load, where one moves on.
+    pub(super) fn page_load(mut self) -> Self {
+        self.policy.as_mut().unwrap().on_navigation = OnNavigation::Latest;
+        self.page_load = true;
+        self
+    }
+
+    /// In a scope of level `follow` that reads hints, with this one.
+    pub(super) fn hint(self, group: &str) -> Self {
+        Self {
+            hint: Some(name(group)),
+            ..self.level(Level::Follow)
+        }
     }
 
     /// Where new sessions go to the less loaded, and so many live in each group.
@@ -203,6 +223,8 @@ impl Ask {
             shown: self.shown.clone(),
             key: self.key,
             chosen: self.chosen.clone(),
+            hint: self.hint.clone(),
+            page_load: self.page_load,
         };
         decide(&Inputs {
             presented: &presented,

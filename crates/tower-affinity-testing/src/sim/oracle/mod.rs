@@ -110,12 +110,15 @@ impl Model {
                 let group = pin.map_or(self.id(self.stable), |pin| self.followed(pin.id, sight));
                 Must::be(Kind::Bypassed, Cause::Follow, group)
             }
-            (Level::Group, Some(pin)) => self.pinned(policy, pin, sight),
+            // no group of a world declares anything of another
+            (Level::Group | Level::Version, Some(pin)) => self.pinned(policy, pin, sight),
             (Level::Endpoint, Some(pin)) => {
                 let loses = self.loses(pin, sight);
                 self.pinned(policy, pin, sight).without_endpoint(loses)
             }
-            (Level::Group | Level::Endpoint, None) => self.draw(Kind::Assigned, None, sight),
+            (Level::Group | Level::Endpoint | Level::Version, None) => {
+                self.draw(Kind::Assigned, None, sight)
+            }
         }
     }
 

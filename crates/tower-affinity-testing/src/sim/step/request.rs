@@ -68,8 +68,8 @@ impl World<'_> {
             level,
             on_gone,
             on_step,
-            least_loaded: false,
             lifetimes: lifetimes(),
+            ..Policy::default()
         }
     }
 

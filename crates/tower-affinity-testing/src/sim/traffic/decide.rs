@@ -46,8 +46,8 @@ impl World<'_> {
             }
             let presented = Presented {
                 shown: shown.clone(),
-                key: None,
                 chosen: chosen.clone(),
+                ..Presented::default()
             };
             let outcome = self.parts.decide(&Inputs {
                 presented: &presented,

@@ -1,8 +1,8 @@
 //! Wrong rules: what is decided, and which pin is left.
 
 use tower_affinity_core::{
-    Absence, Cause, Decision, GroupRef, Inputs, Kind, LiveCounts, Newer, Outcome, Presented,
-    Readiness, Ready, SessionPin, Shown, State, Status, Timestamp, decide, draw,
+    Cause, Decision, GroupRef, Inputs, Kind, LiveCounts, Newer, Outcome, Presented, Readiness,
+    Ready, SessionPin, Shown, State, Status, Timestamp, decide, draw,
 };
 use tower_affinity_testing::sim::Parts;
 
@@ -144,13 +144,8 @@ fn aborted_after_revisions(inputs: &Inputs<'_>) -> Outcome {
 }
 
 fn without_pin(inputs: &Inputs<'_>) -> Outcome {
-    let presented = Presented {
-        shown: Shown::Nothing(Absence::New),
-        key: None,
-        chosen: None,
-    };
     decide(&Inputs {
-        presented: &presented,
+        presented: &Presented::default(),
         ..*inputs
     })
 }

@@ -37,7 +37,7 @@ fn path(policy: &Policy) -> String {
         (Level::None, _) => "/none".to_owned(),
         (Level::Connection, _) => "/connection".to_owned(),
         (Level::Follow, _) => format!("/{}", SCOPES.len() - 1),
-        (Level::Group | Level::Endpoint, place) => format!("/{}", place.unwrap()),
+        (Level::Group | Level::Endpoint | Level::Version, place) => format!("/{}", place.unwrap()),
     }
 }
 

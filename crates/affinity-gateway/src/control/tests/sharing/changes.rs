@@ -135,6 +135,7 @@ async fn the_endpoints_of_a_registered_group_reach_every_replica() {
         group: name("ddd"),
         endpoints: vec!["127.0.0.1:7009".parse().unwrap()],
         weight: Weight::ZERO,
+        compatible_with: None,
     };
     one.run(register).await.unwrap();
     two.sync().await;
@@ -163,6 +164,7 @@ async fn an_address_that_two_groups_claim_stands_against_no_abort() {
         group: name("ddd"),
         endpoints: vec!["127.0.0.1:7009".parse().unwrap()],
         weight: Weight::ZERO,
+        compatible_with: None,
     };
     one.run(register).await.unwrap();
     let refused = two.run(weights("bbb", 1)).await;

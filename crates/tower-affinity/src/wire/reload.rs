@@ -1,0 +1,35 @@
+//! The word to a page that the commit it comes from does not answer it any more.
+
+use http::header::{HeaderName, HeaderValue};
+
+/// The header that tells a page why to load itself anew.
+pub(super) const RELOAD: HeaderName = HeaderName::from_static("affinity-reload");
+
+/// Why a page should be loaded anew: a response extension of the state side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Reload {
+    /// The commit that the request names, or that its session is of, is not served any more.
+    GroupGone,
+    /// The commit was withdrawn, and the session with it.
+    SessionEnded,
+    /// Another commit has answered, and answers from now on.
+    Moved,
+}
+
+impl Reload {
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 3] = [Self::GroupGone, Self::SessionEnded, Self::Moved];
+
+    /// The word in the header and in labels; where there is a problem, it is the `type` of that.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::GroupGone => "group-gone",
+            Self::SessionEnded => "session-ended",
+            Self::Moved => "moved",
+        }
+    }
+
+    pub(super) fn value(self) -> HeaderValue {
+        HeaderValue::from_static(self.as_str())
+    }
+}
