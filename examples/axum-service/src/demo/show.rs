@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -22,8 +22,12 @@ const CLIENTS: u64 = 200;
 /// The most requests that are under way at once.
 const MOST_REQUESTS: usize = 32;
 
-/// Until all processes have read a file that has changed.
-const SETTLE: Duration = Duration::from_millis(1_500);
+/// How often it is looked whether the processes have found each other, and for how long.
+const LOOK: Duration = Duration::from_millis(200);
+const LOOKS: u32 = 100;
+
+/// An idle connection is closed before the process at its other end does that.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// How long each act lasts.
 const ACT: Duration = Duration::from_secs(4);
@@ -43,15 +47,17 @@ pub async fn demo(json: bool) -> Result<bool, Box<dyn std::error::Error + Send +
     say(&format!(
         "three processes, two of {OLD} and one of {NEW}; a balancer picks any of them"
     ))?;
-    // until every process knows its peers
-    sleep(SETTLE).await;
     let processes = deployment.processes().iter();
     let site = Arc::new(Site {
-        client: Client::builder(TokioExecutor::new()).build_http(),
+        client: Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE)
+            .pool_timer(TokioTimer::new())
+            .build_http(),
         processes: processes.map(|p| (p.address, p.commit)).collect(),
         room: Semaphore::new(MOST_REQUESTS),
         tally: Tally::default(),
     });
+    settle(&site).await?;
     let (over, told) = watch::channel(false);
     let mut clients = JoinSet::new();
     for nth in 0..CLIENTS {
@@ -83,6 +89,17 @@ pub async fn demo(json: bool) -> Result<bool, Box<dyn std::error::Error + Send +
     }
     drop(deployment);
     report(&site.tally, json)
+}
+
+/// Waits until the process of the staged commit gives new sessions to the others: it knows them then.
+async fn settle(site: &Site) -> Result<(), BoxError> {
+    for _ in 0..LOOKS {
+        if site.starts_at(NEW).await {
+            return Ok(());
+        }
+        sleep(LOOK).await;
+    }
+    Err("the processes do not find each other".into())
 }
 
 fn report(tally: &Tally, json: bool) -> Result<bool, BoxError> {

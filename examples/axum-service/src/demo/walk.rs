@@ -50,6 +50,20 @@ struct Session<'a> {
     moves: u64,
 }
 
+impl Site {
+    /// Whether a process of `commit` can begin a session, here or at a peer. It is left at that.
+    pub(super) async fn starts_at(&self, commit: &str) -> bool {
+        let mut processes = self.processes.iter();
+        let Some((address, _)) = processes.find(|(_, here)| *here == commit) else {
+            return false;
+        };
+        let request = Request::post(format!("http://{address}/start")).body(Body::empty());
+        let Ok(request) = request else { return false };
+        let answered = timeout(ANSWER_LIMIT, self.client.request(request)).await;
+        matches!(answered, Ok(Ok(response)) if response.status() == StatusCode::OK)
+    }
+}
+
 /// Walks the flow again and again until the show is over; the flow that is under way is finished.
 pub(super) async fn walk(site: Arc<Site>, over: watch::Receiver<bool>, seed: u64) {
     let mut rng = Rng::with_seed(seed);
