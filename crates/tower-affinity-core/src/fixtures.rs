@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::{
-    AlwaysReady, Change, DrawKey, DrawSalt, EndpointId, EndpointRef, GroupId, GroupName, Key,
-    Keyring, Lifetimes, Live, NewGroup, PinCodec, Readiness, Ready, Revision, Rollout, ServiceName,
-    SessionId, Timestamp, Weight, draw,
+    AlwaysReady, Change, DrawKey, DrawSalt, EndpointId, EndpointRef, GroupId, GroupName, IdSecret,
+    Key, Keyring, Lifetimes, Live, NewGroup, PinCodec, Readiness, Ready, Revision, Rollout,
+    ServiceName, SessionId, Timestamp, Weight, draw,
 };
 
 /// The idle lifetime of every pin in the tests.
@@ -137,6 +137,21 @@ pub(crate) fn secret(seed: u8) -> Vec<u8> {
 /// A key whose bytes follow from `seed`.
 pub(crate) fn key(id: &str, seed: u8) -> Key {
     Key::hs256(id.parse().unwrap(), &secret(seed)).unwrap()
+}
+
+/// An Ed25519 key whose seed follows from `seed`.
+pub(crate) fn ed25519(id: &str, seed: u8) -> Key {
+    Key::ed25519(id.parse().unwrap(), &secret(seed)).unwrap()
+}
+
+/// The public half of a key.
+pub(crate) fn public(key: &Key) -> Key {
+    Key::ed25519_public(key.id().clone(), &key.public().unwrap()).unwrap()
+}
+
+/// The id secret of the tests.
+pub(crate) fn ids() -> IdSecret {
+    IdSecret::new(&secret(200)).unwrap()
 }
 
 pub(crate) fn codec(service_name: &str, keys: &[(&str, u8)]) -> PinCodec {

@@ -33,8 +33,8 @@ pub use assign::{
 };
 pub use clock::Clock;
 pub use decide::{
-    Absence, Cause, Cohort, Decision, Fault, Hinted, Inputs, Kind, Newer, Outcome, Presented,
-    Serving, Shown, decide, hinted,
+    Absence, Cause, Cohort, Decision, Fault, Hinted, Inputs, Kind, Newer, NotTold, Outcome,
+    Presented, Serving, Shown, Told, decide, hinted,
 };
 pub use experiment::{
     Arm, ArmCodes, ArmName, Experiment, ExperimentError, ExperimentName, ExperimentSet, Given,
@@ -68,6 +68,7 @@ pub use store::{
 };
 pub use time::Timestamp;
 pub use token::{
-    Algorithm, CodeCollision, EndpointCodes, GroupCodes, HOP_LIFE, Key, KeyDigest, KeyError, KeyId,
-    Keyring, MAX_HOP, MAX_KEYS, MAX_OVERRIDE, MAX_TOKEN, Opened, Override, PinCodec, Sealed,
+    CodeCollision, ED25519_KEY, EndpointCodes, GroupCodes, HOP_LIFE, IdSecret, Key, KeyDigest,
+    KeyError, KeyId, KeyKind, Keyring, MAX_ASYMMETRIC, MAX_HOP, MAX_KEYS, MAX_OVERRIDE, MAX_TOKEN,
+    Opened, Opener, Override, PinCodec, PinVerifier, Sealed, VerifyingKeyring,
 };

@@ -24,7 +24,8 @@ pub type Chosen = Option<Result<Box<SessionPin>, Fault>>;
 /// Chooses among the candidates of one carrier: the greatest pin that `open` finds valid.
 ///
 /// More than [`MAX_CANDIDATES`] are taken for none at all: [`Fault::Duplicates`]. The ones after
-/// these are not opened.
+/// these are not opened. An `open` that finds more than it is to look at says the same of all by the
+/// same fault.
 pub fn choose<T>(
     candidates: impl IntoIterator<Item = T>,
     mut open: impl FnMut(T) -> Result<SessionPin, Fault>,
@@ -38,6 +39,7 @@ pub fn choose<T>(
         match open(candidate) {
             Ok(pin) if best.as_ref().is_none_or(|best| rank(best) < rank(&pin)) => best = Some(pin),
             Ok(_) => {}
+            Err(Fault::Duplicates) => return Some(Err(Fault::Duplicates)),
             Err(fault) => first_fault = first_fault.or(Some(fault)),
         }
     }

@@ -38,6 +38,7 @@ mod problem;
 mod random;
 mod rollouts;
 mod served;
+mod trust;
 
 mod additive;
 mod affinity;
@@ -50,6 +51,7 @@ pub mod extract;
 pub mod files;
 #[cfg(test)]
 mod fixtures;
+pub mod from_gateway;
 mod gateway_layer;
 pub mod identity;
 pub mod peers;
@@ -90,9 +92,10 @@ pub use self::experiments::Arms;
 pub use self::expiries::Expiries;
 #[cfg(feature = "axum")]
 pub use self::extract::MissingAffinity;
+pub use self::from_gateway::FromGatewayLayer;
 pub use self::gateway_layer::{GatewayLayer, GatewayService};
 pub use self::identity::GroupIdentityLayer;
-pub use self::keyring::{Keyring, KeyringError};
+pub use self::keyring::{Keyring, KeyringError, VerifyingKeyring};
 pub use self::peer::{ClientAddr, InvalidNetwork, Network, PeerAddr};
 pub use self::peers::{PeerForwardLayer, PeerForwardService};
 pub use self::problem::{OwnAnswer, Problem, is_grpc, speak_grpc};
@@ -107,6 +110,7 @@ pub use self::sessions::{Local, LocalSessions};
 pub use self::signal::SignalLayer;
 pub use self::spans::SPANS;
 pub use self::tag::GroupTagLayer;
+pub use self::trust::Trust;
 pub use self::wire::PinLayer;
 
 /// The examples of the repository's README are compiled along with those of this crate.

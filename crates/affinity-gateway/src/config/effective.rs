@@ -225,6 +225,9 @@ fn pin_section(f: &mut String, pin: &PinSettings) -> fmt::Result {
         "\n[pin]\nkeys = {}",
         list(pin.keys.iter().map(|key| key.written()))
     )?;
+    if let Some(ids) = &pin.id_secret {
+        writeln!(f, "id_secret = {}", quoted(&ids.source.to_string()))?;
+    }
     let carriers = pin.carriers.iter().map(|carrier| word(&CARRIERS, carrier));
     writeln!(f, "carriers = {}", list(carriers))?;
     let spans = [

@@ -1,12 +1,12 @@
 //! `pin.keys`: the signing keys, and those that went early.
 
-use tower_affinity::core::{Algorithm, KeyId, MAX_KEYS};
+use tower_affinity::core::{Key, KeyError, KeyId, KeyKind, MAX_KEYS};
 
 use super::Sources;
 use super::field::Field;
 use super::secret::Secret;
 use super::section::Section;
-use super::source::{HOLDS, KeySource, secret};
+use super::source::{HOLDS, HOLDS_ED25519, KeySource, secret};
 
 /// One key of the ring, read from its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,18 +14,30 @@ use super::source::{HOLDS, KeySource, secret};
 pub struct KeySetting {
     /// Its id, 1 to 16 of `[A-Za-z0-9_-]`; the `kid` of the tokens it signs.
     pub id: KeyId,
-    /// How it signs.
-    pub algorithm: Algorithm,
+    /// Its algorithm, and whether it signs.
+    pub kind: KeyKind,
     /// Where it was read.
     pub source: KeySource,
-    /// At least 32 bytes.
+    /// At least 32 bytes; exactly these of a key for Ed25519, of which a public one is no secret.
     pub secret: Secret,
 }
 
 impl KeySetting {
     /// The form in which `pin.keys` names it; without the secret.
     pub(super) fn written(&self) -> String {
-        format!("{}:{}", self.id, self.source)
+        let word = self.kind.word().map(|word| format!("{word}:"));
+        format!("{}:{}{}", self.id, word.unwrap_or_default(), self.source)
+    }
+
+    /// The key of the ring.
+    pub(super) fn key(&self) -> Result<Key, KeyError> {
+        Key::new(self.kind, self.id.clone(), self.secret.expose())
+    }
+
+    /// Whether both are one key, also if one is only its public half.
+    fn is_same(&self, other: &Self) -> bool {
+        let public = |key: &Self| key.key().ok().and_then(|key| key.public());
+        self.secret == other.secret || (public(self).is_some() && public(self) == public(other))
     }
 }
 
@@ -51,12 +63,18 @@ pub(super) fn read(pin: &Section<'_>, sources: &Sources<'_>) -> Vec<KeySetting> 
                 "the id \"{}\" is used twice; accepted: unique ids",
                 key.id
             ));
-        } else if let Some(other) = keys.iter().find(|other| other.secret == key.secret) {
+        } else if let Some(other) = keys.iter().find(|other| other.is_same(&key)) {
             let message = format!(
                 "\"{}\" and \"{}\" hold the same key; accepted: one id for each key",
                 other.id, key.id
             );
             item.refuse(message);
+        } else if keys.is_empty() && !key.kind.signs() {
+            item.refuse(format!(
+                "\"{}\" only verifies, but the first key signs; accepted: in the first place a key \
+                 for HS256 or ed25519",
+                key.written()
+            ));
         } else {
             keys.push(key);
         }
@@ -93,37 +111,34 @@ fn key(item: &Field<'_>, text: &str, sources: &Sources<'_>) -> Option<KeySetting
         item.refuse(format!("does not begin with an id; accepted: {FORM}"));
         return None;
     };
-    if ["ed25519:", "ed25519-public:"]
-        .iter()
-        .any(|kind| rest.starts_with(kind))
-    {
-        item.refuse(format!(
-            "the ed25519 key \"{id}\" is not supported by this version"
-        ));
-        return None;
-    }
+    let (kind, rest) = KeyKind::split(rest);
     let Some(held) = KeySource::read(rest, sources) else {
         // whatever stands here may be the key itself
         item.refuse(format!("the key \"{id}\" has no source; accepted: {FORM}"));
         return None;
     };
-    let checked = held.and_then(|(source, held)| Ok((source, secret(&id, &held)?)));
+    let checked = held.and_then(|(source, held)| Ok((source, secret(kind, &id, &held)?)));
     match checked {
         Ok((source, secret)) => Some(KeySetting {
             id,
-            algorithm: Algorithm::Hs256,
+            kind,
             source,
             secret,
         }),
         Err(why) => {
+            let holds = match kind.word() {
+                None => HOLDS,
+                Some(_) => HOLDS_ED25519,
+            };
             item.refuse(format!(
-                "the key \"{id}\" cannot be used: {why}; accepted: {HOLDS}"
+                "the key \"{id}\" cannot be used: {why}; accepted: {holds}"
             ));
             None
         }
     }
 }
 
-const FORM: &str = "\"ID:env:NAME\" or \"ID:file:PATH\"";
+const FORM: &str = "\"ID:env:NAME\" or \"ID:file:PATH\", for Ed25519 \"ID:ed25519:env:NAME\" or \
+                    \"ID:ed25519-public:env:NAME\"";
 const ID: &str = "1 to 16 of A-Z a-z 0-9 _ -";
 const MAX_DROPPED: usize = 64;

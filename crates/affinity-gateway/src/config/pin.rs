@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use tower_affinity::Carrier;
-use tower_affinity::core::{Key, KeyError, KeyId, Keyring, Lifetimes, LifetimesError, ServiceName};
+use tower_affinity::core::{
+    IdSecret, KeyError, KeyId, Keyring, Lifetimes, LifetimesError, ServiceName,
+};
 
 use super::Sources;
 use super::cookie::{self, Cookie};
+use super::id_secret::{self, IdSecretSetting};
 use super::keys::{self, KeySetting};
 use super::section::Section;
 use super::span::{Bounds, in_words};
@@ -17,6 +20,8 @@ use super::span::{Bounds, in_words};
 pub struct PinSettings {
     /// 1 to 16 keys with unique ids; the first one signs, the others verify.
     pub keys: Vec<KeySetting>,
+    /// What hides the names of groups in the pins of keys for Ed25519; required with one.
+    pub id_secret: Option<IdSecretSetting>,
     /// How pins travel: the cookie, the header, or both in this order.
     pub carriers: Vec<Carrier>,
     /// How long an unused pin is valid, and a session's pins in all.
@@ -38,11 +43,12 @@ impl PinSettings {
     ///
     /// If no cryptography was chosen; the keys themselves were checked.
     pub fn keyring(&self) -> Result<Keyring, KeyError> {
-        let keys = self
-            .keys
-            .iter()
-            .map(|key| Key::hs256(key.id.clone(), key.secret.expose()));
-        Keyring::new(keys.collect::<Result<Vec<_>, _>>()?)
+        let keys = self.keys.iter().map(KeySetting::key);
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        match &self.id_secret {
+            Some(ids) => Keyring::with_id_secret(keys, IdSecret::new(ids.secret.expose())?),
+            None => Keyring::new(keys),
+        }
     }
 }
 
@@ -53,24 +59,32 @@ pub(super) fn read(
     sources: &Sources<'_>,
 ) -> Option<PinSettings> {
     let keys = keys::read(pin, sources);
+    let id_secret = id_secret::read(pin, &keys, sources);
     let drop_early = keys::dropped(pin, &keys);
     let carriers = carriers(pin);
     let cookie = cookie::read(pin, service);
 
     let skew = pin.field("clock_skew");
     let clock_skew = skew.and_then(|field| field.duration(&SKEW));
-    pin.unsupported("id_secret");
     let (lifetimes, local_idle_timeout) = two_clocks(pin);
     pin.finish();
-    Some(PinSettings {
+    let settings = PinSettings {
         keys,
+        id_secret,
         carriers,
         lifetimes,
         local_idle_timeout,
         clock_skew: clock_skew.unwrap_or(default_skew),
         cookie: cookie?,
         drop_early,
-    })
+    };
+    if pin.is_clean()
+        && let Err(error) = settings.keyring()
+    {
+        let accepted = "keys that can be in one ring";
+        pin.refuse_whole("keys", format!("{error}; accepted: {accepted}"));
+    }
+    Some(settings)
 }
 
 /// How long pins live, and the application's own idle timeout, which they must outlast.

@@ -78,7 +78,6 @@ pub(crate) struct Section<'a> {
     line: Option<usize>,
     table: Option<&'a DeTable<'a>>,
     known: RefCell<Vec<&'static str>>,
-    later: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Section<'a> {
@@ -95,7 +94,6 @@ impl<'a> Section<'a> {
             line,
             table,
             known: RefCell::default(),
-            later: RefCell::default(),
         }
     }
 
@@ -200,20 +198,12 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// A key of a later version: refused, never ignored.
-    pub(crate) fn unsupported(&self, name: &'static str) {
-        self.later.borrow_mut().push(name);
-        if let Some(field) = self.written(name) {
-            field.unseen().refuse("is not supported by this version");
-        }
-    }
-
     /// Refuses every key that nobody asked for.
     pub(crate) fn finish(&self) {
-        let (known, later) = (self.known.borrow(), self.later.borrow());
+        let known = self.known.borrow();
         for (name, value) in self.table.into_iter().flatten() {
             let text = name.get_ref().as_ref();
-            if !known.contains(&text) && !later.contains(&text) {
+            if !known.contains(&text) {
                 let accepted = format!("is not a known key; accepted here: {}", known.join(", "));
                 let line = self
                     .report

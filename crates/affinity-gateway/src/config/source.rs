@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use tower_affinity::core::{Key, KeyError, KeyId};
+use tower_affinity::core::{ED25519_KEY, IdSecret, Key, KeyError, KeyId, KeyKind};
 
 use super::Sources;
 use super::secret::Secret;
@@ -93,7 +93,21 @@ fn why(error: &io::Error) -> String {
 }
 
 /// Decodes and judges a key; the message never holds a part of it.
-pub(super) fn secret(id: &KeyId, held: &str) -> Result<Secret, String> {
+pub(super) fn secret(kind: KeyKind, id: &KeyId, held: &str) -> Result<Secret, String> {
+    let bytes = random(held)?;
+    Key::new(kind, id.clone(), &bytes).map_err(|error: KeyError| error.to_string())?;
+    Ok(Secret::new(bytes))
+}
+
+/// Decodes and judges an id secret; the message never holds a part of it.
+pub(super) fn id_secret(held: &str) -> Result<Secret, String> {
+    let bytes = random(held)?;
+    IdSecret::new(&bytes).map_err(|error: KeyError| error.to_string())?;
+    Ok(Secret::new(bytes))
+}
+
+/// The bytes of one line, if they can be random.
+fn random(held: &str) -> Result<Vec<u8>, String> {
     let line = held.strip_suffix('\n').unwrap_or(held);
     let line = line.strip_suffix('\r').unwrap_or(line);
     if line.is_empty() {
@@ -105,12 +119,12 @@ pub(super) fn secret(id: &KeyId, held: &str) -> Result<Secret, String> {
     let bytes = URL_SAFE_NO_PAD
         .decode(line)
         .map_err(|_| "it is not base64url without padding")?;
-    Key::hs256(id.clone(), &bytes).map_err(|error: KeyError| error.to_string())?;
     let distinct: HashSet<u8> = bytes.iter().copied().collect();
-    if distinct.len() < MIN_DISTINCT {
+    // what is short, an example or one byte is said so below
+    if distinct.len() > 1 && bytes.len() >= ED25519_KEY && distinct.len() < MIN_DISTINCT {
         return Err("its bytes repeat, it is not random".to_owned());
     }
-    Ok(Secret::new(bytes))
+    Ok(bytes)
 }
 
 fn is_variable(text: &str) -> bool {
@@ -122,6 +136,10 @@ fn is_variable(text: &str) -> bool {
 /// What a source has to hold.
 pub(super) const HOLDS: &str =
     "at least 32 random bytes as base64url without padding, as `gateway keys new` prints";
+/// What a source of a key for Ed25519 has to hold.
+pub(super) const HOLDS_ED25519: &str = "32 bytes as base64url without padding, as `gateway keys new \
+                                        --ed25519` prints them: the private ones for ed25519, the \
+                                        public ones for ed25519-public";
 /// 32 random bytes have fewer distinct ones about never (p < 10⁻²⁴).
 const MIN_DISTINCT: usize = 8;
 /// Room for 512 bytes of key; more is a wrong file.

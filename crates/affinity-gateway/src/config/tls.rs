@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tower_affinity::core::{KeyError, KeyId};
+use tower_affinity::core::{KeyError, KeyId, KeyKind};
 
 use super::Sources;
 use super::document::MAX_BYTES;
@@ -120,7 +120,7 @@ fn ticket_keys(field: &Field<'_>, sources: &Sources<'_>) -> Vec<TicketKey> {
             let id: KeyId = "ticket"
                 .parse()
                 .map_err(|error: KeyError| error.to_string())?;
-            let secret = secret(&id, &held)?;
+            let secret = secret(KeyKind::Hs256, &id, &held)?;
             Ok(TicketKey { source, secret })
         });
         match key {

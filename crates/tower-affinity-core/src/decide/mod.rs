@@ -5,6 +5,7 @@
 //! (`decision`), the rule itself (`rule`), and what it calls: the view (`lost`), this process
 //! (`here`), testers (`overrides`), changed weights (`step`), endpoints (`endpoint`), groups that can
 //! serve each other's sessions (`compatible`), unsigned hints (`hint`).
+//! `told` reads what another process has decided.
 
 mod compatible;
 mod decision;
@@ -20,9 +21,11 @@ mod rule;
 mod step;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub use self::decision::{Cause, Cohort, Decision, Kind, Outcome};
 pub use self::hint::{Hinted, hinted};
 pub use self::inputs::{Absence, Fault, Inputs, Newer, Presented, Serving, Shown};
 pub use self::rule::decide;
 pub(crate) use self::rule::may_release;
+pub use self::told::{NotTold, Told};

@@ -16,5 +16,6 @@ mod pins;
 mod release;
 mod serving;
 mod step;
+mod told;
 mod unpinned;
 mod words;

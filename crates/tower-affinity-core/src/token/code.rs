@@ -7,13 +7,13 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use thiserror::Error;
 
-use super::Key;
+use super::{IdSecret, Key, KeyKind};
 use crate::{
     EndpointCode, EndpointId, EndpointRef, GroupCode, GroupId, GroupName, GroupRef, ServiceName,
     SessionPin,
 };
 
-/// Makes the codes of one signing key.
+/// Makes the codes in the pins of one key.
 #[derive(Clone)]
 pub(super) struct Coder {
     groups: Hmac<Sha256>,
@@ -21,13 +21,19 @@ pub(super) struct Coder {
 }
 
 impl Coder {
-    /// The keys of the codes are derived from the very key that signs, so that nobody who cannot
+    /// What makes the codes in the pins of `key`; `None` if that needs an id secret and there is none.
+    ///
+    /// With HS256 their keys are derived from the very key that signs, so that nobody who cannot
     /// sign can tell which code is which group's or endpoint's.
-    pub(super) fn new(key: &Key) -> Self {
-        Self {
-            groups: derived(key, b"group-id"),
-            endpoints: derived(key, b"endpoint-id"),
-        }
+    pub(super) fn new(key: &Key, ids: Option<&IdSecret>) -> Option<Self> {
+        let secret = match key.kind() {
+            KeyKind::Hs256 => key.secret(),
+            KeyKind::Ed25519 | KeyKind::Ed25519Public => ids.map(IdSecret::as_bytes),
+        }?;
+        Some(Self {
+            groups: derived(secret, b"group-id"),
+            endpoints: derived(secret, b"endpoint-id"),
+        })
     }
 
     pub(super) fn group(&self, service: &ServiceName, id: &GroupId) -> GroupCode {
@@ -48,9 +54,9 @@ impl Coder {
     }
 }
 
-fn derived(key: &Key, label: &[u8]) -> Hmac<Sha256> {
+fn derived(secret: &[u8], label: &[u8]) -> Hmac<Sha256> {
     let mut derived = [0; 32];
-    let expanded = Hkdf::<Sha256>::new(None, key.secret()).expand(label, &mut derived);
+    let expanded = Hkdf::<Sha256>::new(None, secret).expand(label, &mut derived);
     debug_assert!(expanded.is_ok(), "32 bytes are within what HKDF can give");
     // HMAC fills a short key up with zeros to the hash's block of 64 bytes (RFC 2104)
     let mut block = [0; 64];

@@ -3,13 +3,15 @@
 use hkdf::Hkdf;
 use sha2::Sha256;
 
-use super::{Key, KeyId, Keyring, PinCodec};
+use super::keyring::Ring;
+use super::{IdSecret, Key, KeyId, Keyring, PinCodec};
 use crate::Digest;
 
 /// The id of a key, and what is the same on every replica that holds this very key.
 ///
 /// The digest is derived from the key under a label of its own, so it tells nothing of the key and
-/// verifies nothing.
+/// verifies nothing. That of a key for Ed25519 is derived from its public half and the id secret:
+/// replicas with different ones do not understand each other's pins either.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDigest {
     /// The key's id.
@@ -22,7 +24,8 @@ impl Keyring {
     /// The digests of all keys; the first one signs.
     #[must_use]
     pub fn digests(&self) -> Vec<KeyDigest> {
-        self.keys().iter().map(Key::digest).collect()
+        let Ring { keys, ids } = self.ring();
+        keys.iter().map(|key| key.digest(ids.as_ref())).collect()
     }
 }
 
@@ -30,14 +33,16 @@ impl PinCodec {
     /// The digests of all keys; the first one signs.
     #[must_use]
     pub fn digests(&self) -> Vec<KeyDigest> {
-        self.keys().map(Key::digest).collect()
+        self.ring().digests()
     }
 }
 
 impl Key {
-    fn digest(&self) -> KeyDigest {
+    fn digest(&self, ids: Option<&IdSecret>) -> KeyDigest {
+        let salt = ids.filter(|_| self.kind().is_asymmetric());
+        let hkdf = Hkdf::<Sha256>::new(salt.map(IdSecret::as_bytes), self.identity());
         let mut derived = [0; 16];
-        let expanded = Hkdf::<Sha256>::new(None, self.secret()).expand(b"key-digest", &mut derived);
+        let expanded = hkdf.expand(b"key-digest", &mut derived);
         debug_assert!(expanded.is_ok(), "16 bytes are within what HKDF can give");
         KeyDigest {
             id: self.id().clone(),

@@ -4,14 +4,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hkdf::Hkdf;
-use jsonwebtoken::{DecodingKey, EncodingKey};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 
 use super::code::Coder;
-use super::{GroupCodes, Key, KeyId, MAX_TOKEN, PinCodec};
-use crate::{Fault, GroupCode, GroupId, GroupRef, Timestamp};
+use super::{GroupCodes, IdSecret, Key, MAX_ASYMMETRIC, MAX_TOKEN, PinCodec};
+use crate::{Fault, GroupCode, GroupId, GroupRef, MAX_CANDIDATES, Timestamp};
 
 /// The longest life of an override: 24 hours.
 pub const MAX_OVERRIDE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -32,14 +29,11 @@ pub struct Override {
     pub sticky: bool,
 }
 
-/// The key of overrides that belongs to a key of the ring.
+/// The key of overrides that belongs to a key of the ring that signs.
 #[derive(Clone)]
 pub(super) struct GrantKey {
-    id: KeyId,
+    key: Key,
     header: String,
-    encoding: EncodingKey,
-    decoding: DecodingKey,
-    algorithm: jsonwebtoken::Algorithm,
     coder: Coder,
 }
 
@@ -53,22 +47,14 @@ struct Claims {
 }
 
 impl GrantKey {
-    /// `None` should the cryptography fail, which no key of ours makes it do.
-    pub(super) fn new(key: &Key) -> Option<Self> {
-        let mut derived = [0; 32];
-        let hkdf = Hkdf::<Sha256>::new(None, key.secret());
-        hkdf.expand(LABEL, &mut derived).ok()?;
-        let algorithm = key.algorithm().for_library();
-        let mut header = jsonwebtoken::Header::new(algorithm);
-        header.typ = Some(TYPE.to_owned());
-        header.kid = Some(key.id().as_str().to_owned());
+    /// `None` for a key that only verifies: who cannot sign is not to tell testers where to go.
+    pub(super) fn new(key: &Key, ids: Option<&IdSecret>) -> Option<Self> {
+        let coder = Coder::new(key, ids)?;
+        let key = key.derived(LABEL)?;
         Some(Self {
-            id: key.id().clone(),
-            header: URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header).ok()?),
-            encoding: EncodingKey::from_secret(&derived).ok()?,
-            decoding: DecodingKey::from_secret(&derived).ok()?,
-            algorithm,
-            coder: Coder::new(key),
+            header: URL_SAFE_NO_PAD.encode(serde_json::to_vec(&key.header(TYPE)).ok()?),
+            key,
+            coder,
         })
     }
 }
@@ -97,8 +83,8 @@ impl PinCodec {
         };
         let payload = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&claims).ok()?);
         let message = format!("{}.{payload}", key.header);
-        let signed = jsonwebtoken::crypto::sign(message.as_bytes(), &key.encoding, key.algorithm);
-        Some(format!("{message}.{}", signed.ok()?))
+        let signature = key.key.sign(&message)?;
+        Some(format!("{message}.{signature}"))
     }
 
     /// Opens an override: its group is still a code, see [`GroupCodes::resolve_override`].
@@ -116,17 +102,7 @@ impl PinCodec {
         // only headers that we write are read
         let key = self.grants().iter().find(|key| key.header == header);
         let key = key.ok_or_else(|| self.foreign(token))?;
-        let verified = jsonwebtoken::crypto::verify(
-            signature,
-            message.as_bytes(),
-            &key.decoding,
-            key.algorithm,
-        );
-        match verified {
-            Ok(true) => {}
-            Ok(false) => return Err(Fault::BadSignature),
-            Err(_) => return Err(Fault::Malformed),
-        }
+        key.key.verify(message, signature)?;
         let json = URL_SAFE_NO_PAD
             .decode(payload)
             .map_err(|_| Fault::Malformed)?;
@@ -149,6 +125,16 @@ impl PinCodec {
         })
     }
 
+    /// The most candidates for an override that are verified: fewer where one is dear to verify.
+    #[must_use]
+    pub fn max_overrides(&self) -> usize {
+        let mut grants = self.grants().iter();
+        match grants.any(|grant| grant.key.kind().is_asymmetric()) {
+            true => MAX_ASYMMETRIC,
+            false => MAX_CANDIDATES,
+        }
+    }
+
     fn foreign(&self, token: &str) -> Fault {
         let Ok(header) = jsonwebtoken::decode_header(token) else {
             return Fault::Malformed;
@@ -157,7 +143,11 @@ impl PinCodec {
             return Fault::WrongType;
         }
         let kid = header.kid.as_deref();
-        match self.grants().iter().any(|key| kid == Some(key.id.as_str())) {
+        match self
+            .grants()
+            .iter()
+            .any(|key| kid == Some(key.key.id().as_str()))
+        {
             true => Fault::BadSignature,
             false => Fault::UnknownKey,
         }

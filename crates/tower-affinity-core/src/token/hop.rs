@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::claims::Claims;
-use super::codec::pin;
+use super::verifier::pin;
 use super::{Key, KeyId, PinCodec};
 use crate::pin::SKEW;
 use crate::{Cause, Cohort, Decision, Fault, GroupId, GroupRef, Kind, Timestamp};
@@ -60,10 +60,10 @@ struct Marked<'a> {
 }
 
 impl HopKey {
-    /// `None` should the cryptography fail, which no key of ours makes it do.
+    /// `None` for a key that only verifies: it has nothing that two processes could share.
     pub(super) fn new(key: &Key) -> Option<Self> {
         let mut derived = [0; 32];
-        let hkdf = Hkdf::<Sha256>::new(None, key.secret());
+        let hkdf = Hkdf::<Sha256>::new(None, key.secret()?);
         hkdf.expand(LABEL, &mut derived).ok()?;
         let mut header = jsonwebtoken::Header::new(Algorithm::HS256);
         header.typ = Some(TYPE.to_owned());

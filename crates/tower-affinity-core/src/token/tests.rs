@@ -8,6 +8,8 @@
 
 mod claims;
 mod codes;
+mod confusion;
+mod ed25519;
 mod endpoints;
 mod forge;
 mod forgery;
@@ -15,6 +17,9 @@ mod headers;
 mod hop;
 mod keys;
 mod length;
+mod mixed;
 mod opaque;
 mod rotation;
 mod times;
+mod verified;
+mod verifying;

@@ -2,13 +2,11 @@
 
 mod read;
 
-use std::sync::Arc;
-
 use thiserror::Error;
-use tower_affinity_core::{InvalidName, PinCodec, ServiceName};
+use tower_affinity_core::{InvalidName, PinVerifier, ServiceName};
 
 pub(crate) use self::read::FromCaller;
-use crate::{InvalidNetwork, Keyring, Network};
+use crate::{InvalidNetwork, Trust, VerifyingKeyring};
 
 /// The most services whose pins are read, since a token may have to be tried with each.
 pub const MAX_CALLERS: usize = 16;
@@ -55,21 +53,14 @@ pub const MAX_CALLERS: usize = 16;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Callers {
-    peers: Peers,
+    trust: Trust,
     callers: Vec<Caller>,
-}
-
-/// Whose word counts.
-#[derive(Clone, Debug)]
-enum Peers {
-    Everyone,
-    Networks(Vec<Network>),
 }
 
 /// One service and what opens its pins.
 #[derive(Clone, Debug)]
 struct Caller {
-    codec: Arc<PinCodec>,
+    verifier: PinVerifier,
     /// What keeps keys of its sessions apart from all others.
     source: Box<str>,
 }
@@ -111,7 +102,7 @@ impl Callers {
     {
         let networks = networks.into_iter().map(|text| text.as_ref().parse());
         Ok(Self {
-            peers: Peers::Networks(networks.collect::<Result<_, InvalidNetwork>>()?),
+            trust: Trust::Peers(networks.collect::<Result<_, InvalidNetwork>>()?),
             callers: Vec::new(),
         })
     }
@@ -119,12 +110,13 @@ impl Callers {
     /// Pins count from everyone: where the network lets nobody in but services of one's own.
     pub fn from_everyone() -> Self {
         Self {
-            peers: Peers::Everyone,
+            trust: Trust::Everyone,
             callers: Vec::new(),
         }
     }
 
-    /// The pins of the service `name` count that one of these keys has signed.
+    /// The pins of the service `name` count that one of these keys has signed, all of which only verify
+    /// here.
     ///
     /// # Errors
     ///
@@ -132,7 +124,7 @@ impl Callers {
     pub fn caller(
         mut self,
         name: impl Into<String>,
-        keyring: impl Into<Keyring>,
+        keyring: impl Into<VerifyingKeyring>,
     ) -> Result<Self, CallersError> {
         let name = name.into();
         if self.callers.len() == MAX_CALLERS {
@@ -148,7 +140,7 @@ impl Callers {
         let keyring = keyring.into();
         self.callers.push(Caller {
             source: format!("session of {service}").into(),
-            codec: Arc::new(PinCodec::new(service, keyring.as_core())),
+            verifier: keyring.verifier(service),
         });
         Ok(self)
     }
@@ -156,6 +148,6 @@ impl Callers {
     /// Whether that service is one of them.
     pub(crate) fn names(&self, service: &str) -> bool {
         let mut callers = self.callers.iter();
-        callers.any(|caller| caller.codec.service().as_str() == service)
+        callers.any(|caller| caller.verifier.service().as_str() == service)
     }
 }

@@ -8,8 +8,7 @@ use tower_affinity_core::{
     Chosen, DrawKey, DrawSalt, Fault, Lifetimes, MAX_CANDIDATES, Timestamp, choose,
 };
 
-use super::{Caller, Callers, Peers};
-use crate::PeerAddr;
+use super::{Caller, Callers};
 use crate::carrier::header;
 use crate::record::Recorder;
 
@@ -51,19 +50,19 @@ impl Callers {
     ) -> FromCaller {
         let mut read = FromCaller::default();
         let headers = request.headers();
-        if !headers.contains_key(header::PIN) || !self.peers.have(request) {
+        if !headers.contains_key(header::PIN) || !self.trust.holds(request.extensions()) {
             return read;
         }
         for caller in &self.callers {
             let (chosen, signed) = caller.read(headers, at);
             read.theirs.extend(signed);
-            let name = caller.codec.service();
+            let name = caller.verifier.service();
             match chosen {
                 Some(Ok(pin)) if read.session.is_none() => {
                     recorder.caller_pin(name, None);
                     let key = salt.key_of(&caller.source, &pin.session.bits().to_be_bytes());
                     let is_chosen = |token: &&[u8]| {
-                        let opened = caller.codec.open(token, at, theirs());
+                        let opened = caller.verifier.open(token, at, theirs());
                         opened.is_ok_and(|opened| opened.pin == *pin)
                     };
                     let token = header::candidates(headers).find(is_chosen);
@@ -78,25 +77,14 @@ impl Callers {
     }
 }
 
-impl Peers {
-    fn have<B>(&self, request: &Request<B>) -> bool {
-        match self {
-            Self::Everyone => true,
-            Self::Networks(networks) => {
-                let peer: Option<&PeerAddr> = request.extensions().get();
-                peer.is_some_and(|peer| networks.iter().any(|n| n.contains(peer.0.ip())))
-            }
-        }
-    }
-}
-
 impl Caller {
     /// Its pin that counts, and all tokens that it has signed.
     fn read(&self, headers: &HeaderMap, at: Timestamp) -> (Chosen, Vec<HeaderValue>) {
         let mut signed = Vec::new();
         let candidates = header::candidates(headers).take(MAX_CANDIDATES);
+        let mut opener = self.verifier.opener(at, theirs());
         let chosen = choose(candidates, |token| {
-            let opened = self.codec.open(token, at, theirs());
+            let opened = opener.open(token);
             if opened.as_ref().err().is_none_or(|fault| is_theirs(*fault)) {
                 signed.extend(HeaderValue::from_bytes(token));
             }

@@ -40,6 +40,8 @@ pub(super) const ENDPOINTS: &str = "affinity_endpoint_state";
 
 pub(super) const OVERRIDES_REJECTED: &str = "affinity_overrides_rejected_total";
 
+pub(super) const TOLD_REJECTED: &str = "affinity_told_rejected_total";
+
 pub(super) const EJECTIONS: &str = "affinity_ejections_total";
 pub(super) const PANIC: &str = "affinity_group_panic";
 
@@ -54,7 +56,7 @@ pub(super) const CALLER_PINS: &str = "affinity_caller_pins_total";
 pub(super) const NOT_PROPAGATED: &str = "affinity_propagation_dropped_total";
 pub(super) const FIELDS_DROPPED: &str = "affinity_session_fields_dropped_total";
 
-const COUNTERS: [(&str, &str); 34] = [
+const COUNTERS: [(&str, &str); 35] = [
     (
         CALLER_PINS,
         "Pins of trusted callers that were read as keys, or whose time was over",
@@ -102,6 +104,10 @@ const COUNTERS: [(&str, &str); 34] = [
     ),
     (EJECTIONS, "Ejections of endpoints whose requests failed"),
     (OVERRIDES_REJECTED, "Overrides that were ignored, by cause"),
+    (
+        TOLD_REJECTED,
+        "Requests whose headers of a gateway did not count, by cause",
+    ),
     (CONFIRMED, "Sessions that returned their pin"),
     (
         SESSIONS_MOVED,
@@ -216,6 +222,7 @@ mod tests {
 
     use super::{COUNTERS, DURATION, GAUGES};
     use crate::balance::{EjectionReason, EndpointState};
+    use crate::from_gateway::Rejected;
     use crate::propagate::Dropped;
     use crate::record::outcomes::Ending;
     use crate::record::series::CodeClass;
@@ -247,6 +254,8 @@ mod tests {
         let hints = HintOutcome::ALL.iter().map(|outcome| outcome.as_str());
         let hints = hints.chain(Reload::ALL.iter().map(|reload| reload.as_str()));
         let ends = LocalEnd::ALL.iter().map(|end| end.as_str());
+        let told = Rejected::ALL.iter().map(|cause| cause.as_str());
+        let ends = ends.chain(told);
         let ends = ends.chain(Ending::ALL.iter().map(|ending| ending.as_str()));
         let values = causes
             .chain(ends)

@@ -343,6 +343,13 @@ impl Recorder {
         self.0.source.count(names::RELOADS, vec![reason], 1);
     }
 
+    /// What a request says of affinity does not count.
+    pub(crate) fn told_rejected(&self, cause: &'static str) {
+        let cause = Label::from_static_parts("cause", cause);
+        let source = &self.0.source;
+        source.count(names::TOLD_REJECTED, vec![cause], 1);
+    }
+
     pub(crate) fn planted(&self, count: usize) {
         self.count(&self.0.planted, names::PLANTED, Vec::new(), count as u64);
     }

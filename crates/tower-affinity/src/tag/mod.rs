@@ -56,7 +56,9 @@ use tower_layer::Layer;
 
 pub use self::future::ResponseFuture;
 pub use self::names::is_ours;
-pub(crate) use self::names::{GROUP, correct, remove_answered, remove_spoofed, set};
+pub(crate) use self::names::{
+    DECISION, GROUP, MOVED_FROM, SESSION, correct, remove_answered, remove_spoofed, set,
+};
 pub use self::service::GroupTag;
 use crate::misplaced::Misplaced;
 

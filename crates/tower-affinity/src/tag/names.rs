@@ -8,9 +8,9 @@ use crate::{Affinity, Arms};
 
 /// Names the group that is meant to the endpoint.
 pub(crate) const GROUP: HeaderName = HeaderName::from_static("affinity-group");
-const SESSION: HeaderName = HeaderName::from_static("affinity-session");
-const DECISION: HeaderName = HeaderName::from_static("affinity-decision");
-const MOVED_FROM: HeaderName = HeaderName::from_static("affinity-moved-from");
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("affinity-session");
+pub(crate) const DECISION: HeaderName = HeaderName::from_static("affinity-decision");
+pub(crate) const MOVED_FROM: HeaderName = HeaderName::from_static("affinity-moved-from");
 const ARMS: HeaderName = HeaderName::from_static("affinity-arms");
 
 /// What other layers read on an answer, and remove themselves.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use http::{Request, Response};
-use tower_affinity_core::{Fault, MAX_CANDIDATES, Override, Timestamp};
+use tower_affinity_core::{Fault, Override, Timestamp};
 
 use super::cache;
 use super::shared::Wire;
@@ -48,7 +48,7 @@ impl Wire {
         let by_cookie = cookie::candidates(headers, &self.override_names)
             .filter(|_| self.carriers.cookie)
             .map(|value| (value, true));
-        for (token, by_cookie) in by_header.chain(by_cookie).take(MAX_CANDIDATES) {
+        for (token, by_cookie) in by_header.chain(by_cookie).take(self.codec.max_overrides()) {
             let opened = token.map_or(Err(Fault::Malformed), |token| {
                 self.codec.open_override(token, at)
             });

@@ -202,14 +202,16 @@ impl Wire {
         at: Timestamp,
         scope: &Scope,
     ) -> Chosen {
+        let mut opener = self.codec.opener(at, scope.policy().lifetimes);
         let chosen = choose(candidates, |token| {
             let token = token.ok_or(Fault::Malformed);
-            let opened = token.and_then(|t| self.codec.open(t, at, scope.policy().lifetimes));
-            match opened {
+            match token.and_then(|token| opener.open(token)) {
                 Ok(opened) => {
                     self.recorder.pin_verified(&opened.key);
                     Ok(opened.pin)
                 }
+                // counted once, below, for all of them
+                Err(Fault::Duplicates) => Err(Fault::Duplicates),
                 Err(fault) => {
                     self.recorder.pin_rejected(fault);
                     Err(fault)

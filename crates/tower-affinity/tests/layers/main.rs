@@ -20,6 +20,7 @@ mod conditional;
 mod displaced;
 mod drained;
 mod duplicates;
+mod ed25519;
 mod endpoints;
 mod experiments;
 mod fail_open;

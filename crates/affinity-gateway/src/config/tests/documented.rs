@@ -139,12 +139,3 @@ fn every_key_has_a_row_in_its_table() {
         }
     }
 }
-
-#[test]
-fn what_a_later_version_brings_is_named_as_such() {
-    let later = part("## Recognised and not supported");
-    let text = MINIMAL.replace("[pin]", "[pin]\nid_secret = 1");
-    let error = read(&text).unwrap_err();
-    assert_eq!(error.message(), "is not supported by this version");
-    assert!(later.contains("`id_secret`"), "it is not named");
-}

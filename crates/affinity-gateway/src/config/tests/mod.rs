@@ -19,6 +19,7 @@ mod effective;
 mod files;
 mod health;
 mod invariants;
+mod keys;
 mod limits;
 mod mutations;
 mod retries;
@@ -107,6 +108,9 @@ fn env(name: &str) -> Option<String> {
         "ZEROS" => Some("A".repeat(43)),
         "PAIRS" => Some("YWJhYmFiYWJhYmFiYWJhYmFiYWJhYmFiYWJhYmFiYWI".to_owned()),
         "EXAMPLE" => Some("YW4gZXhhbXBsZSBrZXksIG5vdCBmb3IgcmVhbCB1c2U".to_owned()),
+        "PRIVATE" => Some(PRIVATE.to_owned()),
+        "PUBLIC" => Some(PUBLIC.to_owned()),
+        "IDS" | "AFFINITY_ID_SECRET" => Some(IDS.to_owned()),
         "HEX" => {
             Some("0b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cf!".to_owned())
         }
@@ -120,6 +124,11 @@ fn env(name: &str) -> Option<String> {
 
 const KEY_A: &str = "rJ3kq0v9W5c1mZpXy7TnB2LsEo8HdUaGfQiK4wRxV6M";
 const KEY_B: &str = "u1NfQ7xYb5LzK0jVhT3sRmPw9gCeDi6AoG2kXq8Bn4E";
+
+/// The seed and the public key of the second test of RFC 8032.
+const PRIVATE: &str = "TM0Imyj_ltqdtsNG7BFOD1uKMZ81q6Yk2oz27U-4pvs";
+const PUBLIC: &str = "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw";
+const IDS: &str = "Zk7vQ2mXc9RbT5nLh1WpJ8yUeG4dSa0oKiF6xVtM3Yw";
 
 fn settings(text: &str) -> Settings {
     read(text).unwrap_or_else(|error| panic!("refused: {error}\n{text}"))

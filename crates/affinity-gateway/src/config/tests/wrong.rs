@@ -93,26 +93,6 @@ fn unknown_keys_are_refused_wherever_they_stand() {
 }
 
 #[test]
-fn what_comes_in_a_later_version_is_never_ignored() {
-    let unsupported = "not supported by this version";
-    for (from, to, key) in [
-        (
-            "clock_skew = \"5m\"",
-            "id_secret = \"env:X\"",
-            "pin.id_secret",
-        ),
-        ("\"2026-08:env:", "\"2026-08:ed25519:env:", "pin.keys[1]"),
-        (
-            "\"2026-08:env:",
-            "\"2026-08:ed25519-public:env:",
-            "pin.keys[1]",
-        ),
-    ] {
-        refused(from, to, key, &[unsupported]);
-    }
-}
-
-#[test]
 fn values_of_another_type_are_refused_with_what_is_accepted() {
     refused(
         "service = \"checkout\"",

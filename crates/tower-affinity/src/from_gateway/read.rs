@@ -1,0 +1,84 @@
+//! From headers to a decision.
+
+use http::{Extensions, HeaderMap, HeaderName};
+use tower_affinity_core::{Decision, SessionPin, Told};
+
+use super::rejected::Rejected;
+use super::shared::Shared;
+use crate::Affinity;
+use crate::carrier::header::PIN;
+use crate::tag::{DECISION, GROUP, MOVED_FROM, SESSION, is_ours};
+
+impl Shared {
+    /// What was decided for a request, if anything is said of it.
+    pub(super) fn read(
+        &self,
+        extensions: &Extensions,
+        headers: &HeaderMap,
+    ) -> Result<Option<Affinity>, Rejected> {
+        if !self.trust.holds(extensions) {
+            return match headers.keys().any(is_ours) {
+                true => Err(Rejected::Untrusted),
+                false => Ok(None),
+            };
+        }
+        let group = only(headers, &GROUP)?;
+        let decision = only(headers, &DECISION)?;
+        let session = only(headers, &SESSION)?;
+        let moved_from = only(headers, &MOVED_FROM)?;
+        let pin = only(headers, &PIN)?;
+        let (Some(group), Some(decision)) = (group, decision) else {
+            let nothing = [group, decision, session, moved_from, pin] == [None; 5];
+            return match nothing {
+                true => Ok(None),
+                false => Err(Rejected::Malformed),
+            };
+        };
+        let told = Decision::told(Told {
+            group,
+            decision,
+            session,
+            moved_from,
+        })?;
+        Ok(Some(Affinity::new(self.verified(told, pin)?)))
+    }
+
+    /// The decision with what its pin tells besides, if pins are looked at.
+    fn verified(&self, told: Decision, token: Option<&str>) -> Result<Decision, Rejected> {
+        let Some(verifier) = &self.verifier else {
+            return Ok(told);
+        };
+        let (Some(pin), Some(token)) = (&told.pin, token) else {
+            return match (&told.pin, token) {
+                (None, None) => Ok(told),
+                // a session without its pin, or a pin without its session
+                _ => Err(Rejected::Pin),
+            };
+        };
+        let opened = verifier.open(token.as_bytes(), self.clock.now(), self.lifetimes);
+        let opened = opened.map_err(|_| Rejected::Pin)?.pin;
+        if opened.session != pin.session {
+            return Err(Rejected::Pin);
+        }
+        // names are told in words, since in the pin they may be hidden from this service
+        let pin = SessionPin {
+            group: pin.group.clone(),
+            last_move: pin.last_move.clone(),
+            ..opened
+        };
+        Ok(Decision {
+            pin: Some(pin),
+            ..told
+        })
+    }
+}
+
+/// The one value of a header.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Rejected> {
+    let mut values = headers.get_all(name).into_iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| Rejected::Malformed),
+        (Some(_), Some(_)) => Err(Rejected::Duplicates),
+    }
+}
