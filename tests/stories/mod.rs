@@ -7,6 +7,7 @@ mod day;
 mod endpoints;
 mod outages;
 mod pins;
+mod propagation;
 mod release;
 mod replicas;
 mod sessions;

@@ -13,8 +13,8 @@
 //!
 //! # Features
 //!
-//! - `axum`: the module `extract` with the extractors `Affinity`, `Arms`, `Moved`, `RequireGroup` and
-//!   `RestartFlow`, and the extractor `Local`.
+//! - `axum`: the module `extract` with the extractors `Affinity`, `Arms`, `Moved`, `Propagation`,
+//!   `RequireGroup` and `RestartFlow`, and the extractor `Local`.
 //! - `dynamodb`: the module `dynamodb`, stored assignments in Amazon DynamoDB; needs Rust 1.94.1.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.

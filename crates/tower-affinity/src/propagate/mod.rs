@@ -40,8 +40,29 @@
 //!
 //! **A pin is not for third parties**: who holds it is that session to the service that has signed it.
 //! Wrap only clients of one's own services, or name these with
-//! [`only_to`](PropagateLayer::only_to). A client of another kind, such as a middleware of reqwest,
-//! writes the same with [`Propagation::apply`] on its headers.
+//! [`only_to`](PropagateLayer::only_to). A client that follows redirects by itself, inside of the layer,
+//! takes headers along to wherever it is led: have it not follow them.
+//!
+//! A client of another kind writes the same on its headers. A middleware of `reqwest-middleware`, whose
+//! headers are those of `http`, has to do no more than this in its `handle`, before `next.run` and
+//! after it:
+//!
+//! ```
+//! use http::HeaderMap;
+//! use tower_affinity::Propagation;
+//!
+//! fn before(session: &Propagation, request: &mut HeaderMap) {
+//!     session.apply(request);
+//! }
+//!
+//! fn after(answer: &mut HeaderMap) {
+//!     // the other service's own pin is not for our client
+//!     answer.remove("affinity-pin");
+//! }
+//! # let (mut request, mut answer) = (HeaderMap::new(), HeaderMap::new());
+//! # before(&Propagation::default(), &mut request);
+//! # after(&mut answer);
+//! ```
 //!
 //! With the feature `tokio`, a `PropagateScopeLayer` inside of the affinity layer makes the context
 //! that of the task that answers, and clients find it there without being given it. What is spawned is
