@@ -3,6 +3,7 @@
 // Sessions.
 mod abort;
 mod auth_bursts;
+mod browsers;
 mod day;
 mod endpoints;
 mod outages;
