@@ -27,7 +27,7 @@ pub(crate) const SECRET: &str = "q2WOHk2oGXw7uJHXbmbTZ0k5ZpyVGtR0vpdSg1oVRnE";
 /// The service that the pins are for.
 pub(crate) const SERVICE: &str = "checkout";
 
-const COOKIE_NAME: &str = "__Host-affinity-checkout";
+pub(crate) const COOKIE_NAME: &str = "__Host-affinity-checkout";
 
 /// The length of a cookie header in bytes.
 const COOKIES: usize = 500;
@@ -125,10 +125,22 @@ pub(crate) fn asked(cookies: &HeaderValue) -> Request<Empty<Bytes>> {
 
 /// Two active groups; all new sessions go to `c3d4e5f`.
 pub(crate) fn rollouts() -> Rollouts {
+    rollouts_to("c3d4e5f")
+}
+
+/// Two active groups; all new sessions go to `drawn`.
+pub(crate) fn rollouts_to(drawn: &str) -> Rollouts {
     let now = SystemClock::new().now();
+    let weight = |name| {
+        if name == drawn {
+            Weight::MAX
+        } else {
+            Weight::ZERO
+        }
+    };
     let groups = [
-        NewGroup::active("9f1c2ab".parse().unwrap(), Weight::ZERO).stable(),
-        NewGroup::active("c3d4e5f".parse().unwrap(), Weight::MAX),
+        NewGroup::active("9f1c2ab".parse().unwrap(), weight("9f1c2ab")).stable(),
+        NewGroup::active("c3d4e5f".parse().unwrap(), weight("c3d4e5f")),
     ];
     Rollout::new(Revision(now.as_secs()), now, groups)
         .unwrap()

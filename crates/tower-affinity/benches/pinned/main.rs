@@ -10,12 +10,17 @@ use std::time::Duration;
 
 mod baseline;
 mod fixture;
+mod handed_on;
 mod rounds;
 
 use baseline::{RawMac, Verify};
-use fixture::{Instant, asked, call, cookies, processes, request, rollouts, token, with_layer};
+use fixture::{
+    Instant, asked, call, cookies, processes, request, rollouts, rollouts_to, token, with_layer,
+};
+use handed_on::{carried, propagating};
 use tower_affinity::core::{AbortRequest, AlwaysReady, Change, Clock, Revision};
-use tower_affinity::{Rollouts, SystemClock};
+use tower_affinity::{PropagateLayer, Rollouts, SystemClock};
+use tower_layer::Layer;
 
 use rounds::{Series, Subject, measure, row, time};
 
@@ -31,7 +36,13 @@ fn main() {
     let (verify, mac) = (Verify::new(), RawMac::new());
     let signed = token.rsplit_once('.').unwrap().0.as_bytes();
     let (mut serving, mut forwarding) = processes();
+    let mut taking = forwarding.clone();
     let asking = |count| (0..count).map(|_| asked(&cookies)).collect();
+    let of_peer = cookies_of_peer();
+    let for_peer = |count| (0..count).map(|_| asked(&of_peer)).collect();
+    let mut handing_on = propagating();
+    let session = carried(&mut handing_on, &cookies);
+    let mut client = PropagateLayer::new().layer(Instant);
     check(&mut pinned, &mut moving, &verify, &cookies, &token);
 
     let subject = |name, run| Subject { name, run };
@@ -68,6 +79,23 @@ fn main() {
             "h  the same with peers to forward to",
             Box::new(|count| time(asking(count), |request| call(&mut forwarding, request))),
         ),
+        subject(
+            "i  a request of another commit, forwarded",
+            Box::new(|count| time(for_peer(count), |request| call(&mut taking, request))),
+        ),
+        subject(
+            "j  pinned request, in a scope that propagates",
+            Box::new(|count| time(requests(count), |request| call(&mut handing_on, request))),
+        ),
+        subject(
+            "k  a call of another service, with the session",
+            Box::new(|count| {
+                time(bare(count), |mut request| {
+                    request.extensions_mut().insert(session.clone());
+                    call(&mut client, request)
+                })
+            }),
+        ),
     ]);
     println!("{}", report(&series));
 }
@@ -83,6 +111,12 @@ fn aborted(rollouts: &Rollouts) -> Rollouts {
     let bad = "c3d4e5f".parse().unwrap();
     let next = rollout.abort(&bad, &AbortRequest::default(), &AlwaysReady, change);
     next.unwrap().into()
+}
+
+/// The cookies of a session that a peer serves.
+fn cookies_of_peer() -> http::HeaderValue {
+    let mut there = with_layer(rollouts_to("9f1c2ab"));
+    cookies(&token(&mut there))
 }
 
 /// Each subject does what its name says.
@@ -117,8 +151,8 @@ fn report(series: &[Series]) -> String {
     for one in series {
         row(&mut text, one.name, one.nanos.clone(), 0);
     }
-    let [a, b, c, d, e, f, g, h] = series else {
-        panic!("eight subjects")
+    let [a, b, c, d, e, f, g, h, i, j, k] = series else {
+        panic!("eleven subjects")
     };
     let ratio = |over: &Series, under: &Series, unit: &Series| -> Vec<f64> {
         let rounds = over.nanos.iter().zip(&under.nanos).zip(&unit.nanos);
@@ -136,8 +170,24 @@ fn report(series: &[Series]) -> String {
     row(&mut text, "(a - b) / d", ratio(a, b, d), 2);
     row(&mut text, "(e - b) / c  a new session", ratio(e, b, c), 2);
     row(&mut text, "(f - b) / c  a moved session", ratio(f, b, c), 2);
-    let pairs = h.nanos.iter().zip(&g.nanos);
-    let added = pairs.map(|(with, without)| with - without).collect();
-    row(&mut text, "h - g  ns that peers add (goal 1,000)", added, 0);
+    let added = |with: &Series, without: &Series| {
+        let pairs = with.nanos.iter().zip(&without.nanos);
+        pairs.map(|(with, without)| with - without).collect()
+    };
+    text.push_str("\nns more within one round\n");
+    row(
+        &mut text,
+        "h - g  peers, for a local request (goal 1,000)",
+        added(h, g),
+        0,
+    );
+    row(&mut text, "i - g  forwarding it instead", added(i, g), 0);
+    row(&mut text, "j - a  a scope that propagates", added(j, a), 0);
+    row(
+        &mut text,
+        "k - b  taking the session along on a call",
+        added(k, b),
+        0,
+    );
     text
 }
