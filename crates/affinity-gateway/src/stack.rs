@@ -66,6 +66,9 @@ pub(crate) fn build(
     for scope in &settings.scopes {
         affinity = affinity.scope(scope.scope());
     }
+    if !settings.experiments.as_set().as_slice().is_empty() {
+        affinity = affinity.experiments(settings.experiments.clone());
+    }
     if let Some(store) = store {
         affinity = affinity.store(store.clone());
     }

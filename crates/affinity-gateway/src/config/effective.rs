@@ -5,12 +5,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use tower_affinity::balance::{Balancing, EjectionPolicy};
+use tower_affinity::core::Experiment;
 use tower_affinity::core::analysis::Measure;
+use tower_affinity::experiments::DrawBy;
 use tower_affinity::wire::{AssignBy, HintSource};
 
 use super::access_log::FORMATS;
 use super::balance::CHOICES;
 use super::cookie::SAME_SITES;
+use super::experiment;
 use super::group::{GroupSetting, GroupState};
 use super::pin::{CARRIERS, PinSettings};
 use super::scope::{CACHES, LEVELS, ON_GONE, ON_NAVIGATION, ON_STEP, ScopeSetting};
@@ -39,6 +42,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
         upstream,
         groups,
         scopes,
+        experiments,
         rollback,
         state,
         store,
@@ -110,6 +114,9 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
     scopes
         .iter()
         .try_for_each(|scope| scope_section(f, scope))?;
+    experiments
+        .iter()
+        .try_for_each(|(experiment, by)| experiment_section(f, experiment, by))?;
     let policy = word(&RollbackPolicy::WORDS, &rollback.policy);
     let (within, streams) = (in_words(rollback.within), in_words(rollback.streams));
     writeln!(
@@ -349,6 +356,19 @@ fn scope_section(f: &mut String, scope: &ScopeSetting) -> fmt::Result {
         Some(url) => writeln!(f, "restart_url = {}", quoted(url)),
         None => Ok(()),
     }
+}
+
+fn experiment_section(f: &mut String, experiment: &Experiment, by: &DrawBy) -> fmt::Result {
+    let arms = experiment.arms().iter();
+    let arms: Vec<String> = arms
+        .map(|arm| format!("{} = {}", arm.name(), arm.weight()))
+        .collect();
+    let (name, arms) = (experiment.name(), arms.join(", "));
+    writeln!(
+        f,
+        "\n[[experiment]]\nname = \"{name}\"\narms = {{ {arms} }}"
+    )?;
+    writeln!(f, "by = {}", quoted(&experiment::word(by)))
 }
 
 /// Those that there are.

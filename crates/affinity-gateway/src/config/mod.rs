@@ -17,6 +17,7 @@ mod dynamo;
 mod effective;
 mod endpoint_tls;
 mod error;
+mod experiment;
 mod field;
 mod group;
 mod id_secret;

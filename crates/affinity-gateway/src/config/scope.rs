@@ -275,7 +275,7 @@ fn is_claim_name(name: &str) -> bool {
 
 /// A header that can name a user: ours are removed before anybody reads them, those of the
 /// connection say nothing about the client, and `cookie` is a bag of others.
-fn client_header(name: &str) -> Option<HeaderName> {
+pub(super) fn client_header(name: &str) -> Option<HeaderName> {
     let name = HeaderName::try_from(name).ok()?;
     let text = name.as_str();
     let ours = text.starts_with("affinity-") || text.starts_with("affinity_");
@@ -292,7 +292,7 @@ fn client_header(name: &str) -> Option<HeaderName> {
 }
 
 /// A name of RFC 6265: a token of RFC 9110.
-fn is_cookie_name(name: &str) -> bool {
+pub(super) fn is_cookie_name(name: &str) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(token)
 }
@@ -341,8 +341,8 @@ const ASSIGN: &str =
 const CLAIM: &str = "\"claim:NAME\" with the name of a claim, 1 to 128 bytes";
 const HINT: &str = "\"query:NAME\" with NAME of A-Z a-z 0-9 . _ -, or \"header:NAME\" with a header of \
                     the client; neither begins with \"affinity-\"";
-const HEADER: &str = "\"header:NAME\" with a header of the client, not one of the connection, \"cookie\", or \"affinity-…\"";
-const COOKIE: &str = "\"cookie:NAME\" with a cookie name";
+pub(super) const HEADER: &str = "\"header:NAME\" with a header of the client, not one of the connection, \"cookie\", or \"affinity-…\"";
+pub(super) const COOKIE: &str = "\"cookie:NAME\" with a cookie name";
 const PATTERN: &str = "an absolute path such as \"/a/b\", or one with \"/*\" at its end";
 pub(super) const PATH: &str =
     "an absolute path of visible ASCII that begins with a single \"/\", without \"..\" or \"#\"";

@@ -5,12 +5,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tower_affinity::core::{Lifetimes, ServiceName};
+use tower_affinity::experiments::Experiments;
 
 use super::access_log::{self, AccessLogSettings};
 use super::analysis::{self, Analysis};
 use super::document::MAX_BYTES;
 use super::effective;
 use super::error::ConfigError;
+use super::experiment;
 use super::field::Field;
 use super::group::{self, GroupSetting};
 use super::listen::{self, Listen};
@@ -41,6 +43,8 @@ pub struct Settings {
     pub groups: Vec<GroupSetting>,
     /// The scopes in the order in which they are tried, at least one.
     pub scopes: Vec<ScopeSetting>,
+    /// What sessions take part in beside their group.
+    pub experiments: Experiments,
     /// What an abort does unless it says otherwise.
     pub rollback: Rollback,
     /// Where the rollout is kept over a restart.
@@ -127,7 +131,9 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
     if root.is_clean() {
         upstream::check(root, &upstream, &groups);
     }
-    let scopes = scope::read(root, pin.as_ref().map(|pin| pin.cookie.name()));
+    let pin_cookie = pin.as_ref().map(|pin| pin.cookie.name());
+    let scopes = scope::read(root, pin_cookie);
+    let experiments = experiment::read(root, pin_cookie);
     let max_age = pin
         .as_ref()
         .map_or(Lifetimes::default(), |pin| pin.lifetimes)
@@ -147,6 +153,7 @@ fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<Settings> {
         upstream,
         groups,
         scopes,
+        experiments,
         rollback,
         state,
         store,

@@ -102,6 +102,10 @@ fn every_key_has_a_row_in_its_table() {
             format!("{MINIMAL}[[scope]]\npath = \"/*\"\nstranger = 1"),
         ),
         (
+            "## `[[experiment]]`",
+            format!("{MINIMAL}[[experiment]]\nname = \"e\"\narms = {{ a = 1 }}\nstranger = 1"),
+        ),
+        (
             "## `[rollback]`",
             format!("{MINIMAL}[rollback]\nstranger = 1"),
         ),

@@ -16,6 +16,7 @@ mod balance;
 mod discovery;
 mod documented;
 mod effective;
+mod experiments;
 mod files;
 mod health;
 mod invariants;
@@ -33,7 +34,7 @@ mod wrong;
 mod wrong_groups;
 mod wrong_scopes;
 
-/// Every key that this version knows, as the documentation of the file shows them.
+/// The keys that this version knows but for `[[experiment]]`, as the documentation of the file shows them.
 const EXAMPLE: &str = r#"
 service = "checkout"
 [listen]
