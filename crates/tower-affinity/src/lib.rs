@@ -127,3 +127,8 @@ struct SessionsPage;
 #[cfg(all(doctest, feature = "axum"))]
 #[doc = include_str!("../../../docs/experiments.md")]
 struct ExperimentsPage;
+
+/// And those of the page on adopting.
+#[cfg(all(doctest, feature = "axum", feature = "tokio"))]
+#[doc = include_str!("../../../docs/adopting.md")]
+struct AdoptingPage;
