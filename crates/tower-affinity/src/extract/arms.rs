@@ -9,7 +9,8 @@ use http::request::Parts;
 
 use crate::{Arms, Problem};
 
-/// The request did not go through an [`AffinityLayer`](crate::AffinityLayer) with experiments.
+/// The request did not go through an [`AffinityLayer`](crate::AffinityLayer) with experiments, nor
+/// through a [`FromGatewayLayer`](crate::FromGatewayLayer) that a gateway has told something.
 #[derive(Clone, Copy, Debug)]
 pub struct MissingArms;
 

@@ -19,6 +19,9 @@
 //! In scopes with `propagate = true` the gateway sends the session's pin, and the request has a
 //! [`Propagation`](crate::Propagation) for calls further down.
 //!
+//! The arms of its [experiments](crate::experiments), which a gateway tells in `affinity-arms`, are
+//! [`Arms`](crate::Arms) here as well.
+//!
 //! What a gateway does not tell is open in [`Affinity::decision`](crate::Affinity::decision); see
 //! [`Decision::told`](crate::core::Decision::told).
 //!

@@ -5,17 +5,17 @@ use tower_affinity_core::{Decision, SessionPin, Told};
 
 use super::rejected::Rejected;
 use super::shared::Shared;
-use crate::Affinity;
 use crate::carrier::header::PIN;
-use crate::tag::{DECISION, GROUP, MOVED_FROM, SESSION, is_ours};
+use crate::tag::{ARMS, DECISION, GROUP, MOVED_FROM, SESSION, is_ours};
+use crate::{Affinity, Arms};
 
 impl Shared {
-    /// What was decided for a request, if anything is said of it.
+    /// What was decided for a request, and its arms, if anything is said of it.
     pub(super) fn read(
         &self,
         extensions: &Extensions,
         headers: &HeaderMap,
-    ) -> Result<Option<Affinity>, Rejected> {
+    ) -> Result<Option<(Affinity, Arms)>, Rejected> {
         if !self.trust.holds(extensions) {
             return match headers.keys().any(is_ours) {
                 true => Err(Rejected::Untrusted),
@@ -27,8 +27,9 @@ impl Shared {
         let session = only(headers, &SESSION)?;
         let moved_from = only(headers, &MOVED_FROM)?;
         let pin = only(headers, &PIN)?;
+        let arms = only(headers, &ARMS)?;
         let (Some(group), Some(decision)) = (group, decision) else {
-            let nothing = [group, decision, session, moved_from, pin] == [None; 5];
+            let nothing = [group, decision, session, moved_from, pin, arms] == [None; 6];
             return match nothing {
                 true => Ok(None),
                 false => Err(Rejected::Malformed),
@@ -40,7 +41,11 @@ impl Shared {
             session,
             moved_from,
         })?;
-        Ok(Some(Affinity::new(self.verified(told, pin)?)))
+        let arms = match arms {
+            Some(text) => Arms::told(text).ok_or(Rejected::Malformed)?,
+            None => self.no_arms.clone(),
+        };
+        Ok(Some((Affinity::new(self.verified(told, pin)?), arms)))
     }
 
     /// The decision with what its pin tells besides, if pins are looked at.

@@ -41,20 +41,22 @@ where
             self.shared.both();
         }
         let read = self.shared.read(request.extensions(), request.headers());
-        let affinity = read.unwrap_or_else(|why| {
+        let told = read.unwrap_or_else(|why| {
             tag::remove_spoofed(request.headers_mut());
             self.shared.rejected(why);
             None
         });
-        if let Some(affinity) = &affinity {
+        let affinity = told.map(|(affinity, arms)| {
             // a gateway sends a pin in scopes that propagate
             if request.headers().contains_key(PIN) {
                 let recorder = &self.shared.recorder;
                 let context = Propagation::from_headers(request.headers(), recorder);
                 request.extensions_mut().insert(context);
             }
+            request.extensions_mut().insert(arms);
             request.extensions_mut().insert(affinity.clone());
-        }
+            affinity
+        });
         ResponseFuture::new(self.inner.call(request), affinity, Arc::clone(&self.shared))
     }
 }

@@ -9,7 +9,7 @@ use tower_affinity_core::{Clock, Lifetimes, PinVerifier};
 use super::rejected::Rejected;
 use crate::misplaced::Misplaced;
 use crate::record::Recorder;
-use crate::{SystemClock, Trust};
+use crate::{Arms, SystemClock, Trust};
 
 /// Whom to believe, and what was said about it.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub(super) struct Shared {
     pub(super) lifetimes: Lifetimes,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,
+    /// Those of a session that takes part in no experiment.
+    pub(super) no_arms: Arms,
     /// A bit for each cause that was logged.
     logged: Arc<AtomicU8>,
     misplaced: Misplaced,
@@ -32,6 +34,7 @@ impl Shared {
             lifetimes: Lifetimes::default(),
             clock: Arc::new(SystemClock::new()),
             recorder: Recorder::default(),
+            no_arms: Arms::none(),
             logged: Arc::default(),
             misplaced: Misplaced::default(),
         }

@@ -57,7 +57,7 @@ use tower_layer::Layer;
 pub use self::future::ResponseFuture;
 pub use self::names::is_ours;
 pub(crate) use self::names::{
-    DECISION, GROUP, MOVED_FROM, SESSION, correct, remove_answered, remove_spoofed, set,
+    ARMS, DECISION, GROUP, MOVED_FROM, SESSION, correct, remove_answered, remove_spoofed, set,
 };
 pub use self::service::GroupTag;
 use crate::misplaced::Misplaced;

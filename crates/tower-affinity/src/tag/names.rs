@@ -11,7 +11,7 @@ pub(crate) const GROUP: HeaderName = HeaderName::from_static("affinity-group");
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("affinity-session");
 pub(crate) const DECISION: HeaderName = HeaderName::from_static("affinity-decision");
 pub(crate) const MOVED_FROM: HeaderName = HeaderName::from_static("affinity-moved-from");
-const ARMS: HeaderName = HeaderName::from_static("affinity-arms");
+pub(crate) const ARMS: HeaderName = HeaderName::from_static("affinity-arms");
 
 /// What other layers read on an answer, and remove themselves.
 const READ_OUTSIDE: [&str; 3] = ["affinity-session", "affinity-outcome", "affinity-pin"];

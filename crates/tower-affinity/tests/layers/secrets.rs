@@ -9,7 +9,7 @@ use tower_affinity::core::{AbortPolicy, AbortRequest, Lifetimes};
 use tower_affinity::{AffinityLayer, AssignLayer, Keyring, PinLayer};
 
 use crate::support::{
-    App, Browser, COOKIE_NAME, Everything, K1, K2, Site, TI, ask, at_once, codec,
+    App, Browser, COOKIE_NAME, Everything, K1, K2, Site, TI, ask, at_once, codec, heard,
 };
 
 /// Requests of every kind, and all that they say and print, with the secrets that they hold.
@@ -116,20 +116,12 @@ fn walk(said: &Everything) -> Vec<String> {
 /// SEC-34, SEC-12, SEC-33.
 #[test]
 fn no_token_key_or_session_is_in_any_log_metric_error_or_debug_print() {
-    let said = Everything::default();
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
-    let secrets = metrics::with_local_recorder(&recorder, || {
-        tracing::subscriber::with_default(said.clone(), || {
-            // another test may have met a place that logs just before, when nobody listened
-            tracing::callsite::rebuild_interest_cache();
-            walk(&said)
-        })
-    });
+    let (secrets, mut said) = metrics::with_local_recorder(&recorder, || heard(walk));
     for (key, ..) in snapshotter.snapshot().into_vec() {
-        said.write(&format!("{key:?}"));
+        writeln!(said, "{key:?}").unwrap();
     }
-    let said = said.text();
     assert!(
         said.contains("affinity_pins_rejected_total"),
         "no metric was looked at"

@@ -66,7 +66,9 @@ impl Register {
         // a gateway from before there were declarations refuses what it does not know
         if !self.compatible_with.is_empty() {
             let with: Vec<&str> = self.compatible_with.iter().map(GroupName::as_str).collect();
-            body["compatible_with"] = with.into();
+            if let Value::Object(body) = &mut body {
+                body.insert("compatible_with".to_owned(), with.into());
+            }
         }
         let call = Call::change(Method::POST, "/v1/groups", &body);
         Change::new(call, Some(&self.group), &self.seen)

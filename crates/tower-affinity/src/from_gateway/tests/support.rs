@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Request, Response};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::fixtures::Metrics;
-use crate::{Affinity, FromGatewayLayer, PeerAddr, Propagation, Trust};
+use crate::{Affinity, Arms, FromGatewayLayer, PeerAddr, Propagation, Trust};
 
 pub(super) const SESSION: &str = "AAAAAAAAAAAAAAAAAAAAKg";
 pub(super) const GATEWAY: &str = "10.0.7.3:4711";
@@ -15,6 +15,7 @@ pub(super) const GATEWAY: &str = "10.0.7.3:4711";
 /// What the service got, what went back, and what was counted.
 pub(super) struct Seen {
     pub(super) affinity: Option<Affinity>,
+    pub(super) arms: Option<Arms>,
     pub(super) headers: HeaderMap,
     /// Whether the pin goes on to services further down.
     pub(super) propagates: bool,
@@ -64,15 +65,17 @@ pub(super) async fn answered(
         let affinity = request.extensions().get::<Affinity>().cloned();
         let context = request.extensions().get::<Propagation>();
         let propagates = context.is_some_and(Propagation::has_pin);
-        *got.lock().unwrap() = Some((affinity, request.headers().clone(), propagates));
+        let arms = request.extensions().get::<Arms>().cloned();
+        *got.lock().unwrap() = Some((affinity, arms, request.headers().clone(), propagates));
         let answer = answer.lock().unwrap().take().unwrap();
         std::future::ready(Ok::<_, Infallible>(answer))
     });
     let layer = layer.recorder(metrics.recorder.clone());
     let answer = layer.layer(service).oneshot(request).await.unwrap();
-    let (affinity, headers, propagates) = got.lock().unwrap().take().unwrap();
+    let (affinity, arms, headers, propagates) = got.lock().unwrap().take().unwrap();
     Seen {
         affinity,
+        arms,
         headers,
         propagates,
         answer,
@@ -83,6 +86,7 @@ pub(super) async fn answered(
 /// The request is one from nobody, and it is counted why.
 pub(super) fn assert_nobody(seen: &Seen, cause: &str, row: &str) {
     assert!(seen.affinity.is_none(), "{row}: there is an Affinity");
+    assert!(seen.arms.is_none(), "{row}: there are arms");
     assert!(!seen.propagates, "{row}: the pin goes on");
     let ours: Vec<_> = seen
         .headers

@@ -53,6 +53,49 @@ async fn a_move_is_told_with_its_reason_and_time() {
 }
 
 #[tokio::test]
+async fn arms_are_told_and_a_session_without_them_has_none() {
+    let mut headers = pinned();
+    let seen = send(layer(), request(Some(GATEWAY), &headers)).await;
+    let arms = seen.arms.expect("a handler may ask for its arms");
+    assert_eq!((arms.of("button"), arms.iter().count()), (None, 0));
+
+    headers.push(("affinity-arms", "button=green, search=b"));
+    let seen = send(layer(), request(Some(GATEWAY), &headers)).await;
+    let arms = seen.arms.expect("they are told");
+    assert_eq!(arms.name_of("button"), Some("green"));
+    assert_eq!(arms.name_of("search"), Some("b"));
+    assert_eq!(arms.name_of("other"), None);
+    let all: Vec<String> = arms
+        .iter()
+        .map(|(name, arm)| format!("{name}={arm}"))
+        .collect();
+    assert_eq!(all, ["button=green", "search=b"]);
+    assert!(
+        seen.counted.is_empty(),
+        "who gave them has counted: {:?}",
+        seen.counted
+    );
+}
+
+#[tokio::test]
+async fn arms_that_do_not_read_as_arms_make_it_nobodys_request() {
+    let nine: Vec<String> = (0..9).map(|nth| format!("e{nth}=a")).collect();
+    for arms in [
+        "button",
+        "button=",
+        "=green",
+        "Button=green",
+        "b=a, b=c",
+        &nine.join(","),
+    ] {
+        let mut headers = pinned();
+        headers.push(("affinity-arms", arms));
+        let seen = send(layer(), request(Some(GATEWAY), &headers)).await;
+        assert_nobody(&seen, "malformed", arms);
+    }
+}
+
+#[tokio::test]
 async fn what_our_own_layer_tells_is_what_is_read() {
     let mut bypassed = decision("a", Kind::Bypassed, Cause::Follow);
     bypassed.pin = None;

@@ -52,3 +52,19 @@ impl Subscriber for Everything {
 
     fn exit(&self, _: &Id) {}
 }
+
+/// What is traced while `run` runs, which it does twice.
+///
+/// A place that traces decides once whether anybody listens, and keeps to that. If another test has
+/// met it for the first time just as this one begins to listen, it may have decided on the others
+/// alone; it is asked again once it is known, and the second time all of them speak.
+pub(crate) fn heard<T>(mut run: impl FnMut(&Everything) -> T) -> (T, String) {
+    let said = Everything::default();
+    tracing::subscriber::with_default(said.clone(), || {
+        run(&said);
+        tracing::callsite::rebuild_interest_cache();
+        said.0.lock().unwrap().clear();
+        let value = run(&said);
+        (value, said.text())
+    })
+}

@@ -15,7 +15,7 @@ use tower_affinity::core::{self, PinCodec};
 
 pub(crate) use self::app::App;
 pub(crate) use self::browser::Browser;
-pub(crate) use self::everything::Everything;
+pub(crate) use self::everything::{Everything, heard};
 pub(crate) use self::seen::{OnItsWay, Seen};
 pub(crate) use self::site::Site;
 
