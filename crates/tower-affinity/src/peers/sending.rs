@@ -7,8 +7,6 @@ use http::{HeaderMap, HeaderName, Request, Response};
 use tower_affinity_core::{Clock, GroupName, PinCodec};
 
 use super::hops;
-use crate::carrier::header;
-use crate::propagate::ForEndpoint;
 use crate::record::{PeerOutcome, Recorder};
 use crate::wire::HOP;
 use crate::{Affinity, PeerAddr, tag};
@@ -32,16 +30,11 @@ impl Sending {
         let mut mark = HeaderValue::from_maybe_shared(bytes::Bytes::from(mark)).ok()?;
         mark.set_sensitive(true);
         let peer = request.extensions().get::<PeerAddr>().copied();
-        let pin = request.extensions_mut().remove::<ForEndpoint>();
-        let headers = request.headers_mut();
         // before our names are set: `Connection: affinity-group` must not take them away
-        hops::strip(headers);
-        tag::remove_spoofed(headers);
-        tag::set(headers, affinity);
+        hops::strip(request.headers_mut());
+        tag::tell(request);
+        let headers = request.headers_mut();
         headers.insert(HOP, mark);
-        if let Some(ForEndpoint(pin)) = pin {
-            headers.insert(header::PIN, pin);
-        }
         if let Some(peer) = peer {
             came_from(headers, peer);
         }

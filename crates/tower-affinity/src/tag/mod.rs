@@ -49,6 +49,7 @@
 mod future;
 mod names;
 mod service;
+mod tell;
 #[cfg(test)]
 mod tests;
 
@@ -57,9 +58,10 @@ use tower_layer::Layer;
 pub use self::future::ResponseFuture;
 pub use self::names::is_ours;
 pub(crate) use self::names::{
-    ARMS, DECISION, GROUP, MOVED_FROM, SESSION, correct, remove_answered, remove_spoofed, set,
+    ARMS, DECISION, GROUP, MOVED_FROM, SESSION, correct, remove_answered, remove_spoofed,
 };
 pub use self::service::GroupTag;
+pub(crate) use self::tell::tell;
 use crate::misplaced::Misplaced;
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](self).

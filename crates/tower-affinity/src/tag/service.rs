@@ -6,11 +6,8 @@ use http::{Request, Response};
 use tower_service::Service;
 
 use super::future::ResponseFuture;
-use super::names;
-use crate::carrier::header;
+use super::tell::tell;
 use crate::misplaced::Misplaced;
-use crate::propagate::ForEndpoint;
-use crate::{Affinity, Arms};
 
 /// Names the group to the endpoint and removes spoofed names; see the [module](super).
 #[derive(Clone, Debug)]
@@ -38,16 +35,7 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        names::remove_spoofed(request.headers_mut());
-        if let Some(affinity) = request.extensions().get::<Affinity>().cloned() {
-            names::set(request.headers_mut(), &affinity);
-        }
-        if let Some(arms) = request.extensions().get::<Arms>().cloned() {
-            names::set_arms(request.headers_mut(), &arms);
-        }
-        if let Some(ForEndpoint(pin)) = request.extensions_mut().remove() {
-            request.headers_mut().insert(header::PIN, pin);
-        }
+        tell(&mut request);
         let misplaced = self.misplaced.outside(request.extensions());
         ResponseFuture::new(self.inner.call(request), misplaced)
     }
