@@ -19,6 +19,10 @@
 //! In scopes with `propagate = true` the gateway sends the session's pin, and the request has a
 //! [`Propagation`](crate::Propagation) for calls further down.
 //!
+//! In [`LocalSessions`](crate::LocalSessions) a session has one place; the first request that is told as
+//! moved here, or as `endpoint_lost`, finds it empty if it asks for it. So ask for it in every handler that
+//! a session can come back to. With a verifier the pin counts the moves, and nothing depends on that.
+//!
 //! The arms of its [experiments](crate::experiments), which a gateway tells in `affinity-arms`, are
 //! [`Arms`](crate::Arms) here as well.
 //!

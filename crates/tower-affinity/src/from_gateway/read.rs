@@ -1,7 +1,7 @@
 //! From headers to a decision.
 
 use http::{Extensions, HeaderMap, HeaderName};
-use tower_affinity_core::{Decision, SessionPin, Told};
+use tower_affinity_core::{Decision, PinVerifier, SessionPin, Told};
 
 use super::rejected::Rejected;
 use super::shared::Shared;
@@ -45,14 +45,20 @@ impl Shared {
             Some(text) => Arms::told(text).ok_or(Rejected::Malformed)?,
             None => self.no_arms.clone(),
         };
-        Ok(Some((Affinity::new(self.verified(told, pin)?), arms)))
+        let affinity = match &self.verifier {
+            Some(verifier) => Affinity::new(self.verified(verifier, told, pin)?),
+            None => Affinity::told(told),
+        };
+        Ok(Some((affinity, arms)))
     }
 
-    /// The decision with what its pin tells besides, if pins are looked at.
-    fn verified(&self, told: Decision, token: Option<&str>) -> Result<Decision, Rejected> {
-        let Some(verifier) = &self.verifier else {
-            return Ok(told);
-        };
+    /// The decision with what its pin tells besides.
+    fn verified(
+        &self,
+        verifier: &PinVerifier,
+        told: Decision,
+        token: Option<&str>,
+    ) -> Result<Decision, Rejected> {
         let (Some(pin), Some(token)) = (&told.pin, token) else {
             return match (&told.pin, token) {
                 (None, None) => Ok(told),

@@ -7,6 +7,7 @@
 )]
 
 mod both;
+mod local;
 mod pins;
 mod signals;
 mod support;

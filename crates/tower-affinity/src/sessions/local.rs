@@ -20,11 +20,13 @@ use crate::signal::Signal;
 pub struct Local<T> {
     room: Arc<Room<T>>,
     stay: Stay,
+    /// Which one of the requests that a gateway has told of; 0 for any other.
+    nth: u64,
 }
 
 impl<T> Local<T> {
-    pub(super) fn new(room: Arc<Room<T>>, stay: Stay) -> Self {
-        Self { room, stay }
+    pub(super) fn new(room: Arc<Room<T>>, stay: Stay, nth: u64) -> Self {
+        Self { room, stay, nth }
     }
 
     /// The session.
@@ -42,7 +44,7 @@ impl<T> Local<T> {
     /// Puts `value` there, in the place of another if there is one.
     pub fn insert(&self, value: T) {
         let cell = Arc::new(Cell::new(Arc::new(value)));
-        self.room.put(self.stay, cell);
+        self.room.put(self.stay, self.nth, cell);
     }
 
     /// The value as it is now, or else the one that `make` makes. Of parallel requests that each
@@ -52,7 +54,7 @@ impl<T> Local<T> {
             return value;
         }
         let cell = Arc::new(Cell::new(Arc::new(make())));
-        self.room.put_first(self.stay, cell).value()
+        self.room.put_first(self.stay, self.nth, cell).value()
     }
 
     /// Changes the value, and gives back what `change` does; `None` if there is no value.
@@ -89,7 +91,7 @@ impl<T> Local<T> {
 
 impl<T> Clone for Local<T> {
     fn clone(&self) -> Self {
-        Self::new(Arc::clone(&self.room), self.stay)
+        Self::new(Arc::clone(&self.room), self.stay, self.nth)
     }
 }
 

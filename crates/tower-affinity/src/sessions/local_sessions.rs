@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tower_affinity_core::{Clock, Lifetimes, SessionId};
+use tower_affinity_core::{Cause, Clock, Decision, Kind, Lifetimes, SessionId};
 
 use super::builder::LocalSessionsBuilder;
 use super::local::Local;
@@ -28,13 +28,25 @@ impl<T> LocalSessions<T> {
 
     /// The place of the request's session; `None` where there is no session. This is use: the idle
     /// timeout begins again.
+    ///
+    /// Behind a [`FromGatewayLayer`](crate::FromGatewayLayer) without a verifier, a request that is told
+    /// as moved here, or whose endpoint was lost, empties the place of what requests before it have
+    /// put there.
     #[must_use]
     pub fn of(&self, affinity: &Affinity) -> Option<Local<T>> {
-        let pin = affinity.decision().pin.as_ref()?;
-        Some(self.place(Stay {
-            session: pin.session,
-            moves: pin.moves,
-        }))
+        let decision = affinity.decision();
+        let pin = decision.pin.as_ref()?;
+        let session = pin.session;
+        let Some(nth) = affinity.nth_told() else {
+            let moves = pin.moves;
+            return Some(self.place(Stay { session, moves }, 0));
+        };
+        // whether it has ever moved is told for a while only
+        let stay = Stay { session, moves: 0 };
+        if begins_stay(decision) {
+            self.0.leave(stay, nth);
+        }
+        Some(self.place(stay, nth))
     }
 
     /// The place of a session whose id something else vouches for, such as the header
@@ -44,12 +56,12 @@ impl<T> LocalSessions<T> {
     /// `cause=endpoint_lost`, remove what the place still holds.
     #[must_use]
     pub fn of_session(&self, session: SessionId) -> Local<T> {
-        self.place(Stay { session, moves: 0 })
+        self.place(Stay { session, moves: 0 }, 0)
     }
 
-    fn place(&self, stay: Stay) -> Local<T> {
+    fn place(&self, stay: Stay, nth: u64) -> Local<T> {
         self.0.touch(stay);
-        Local::new(Arc::clone(&self.0), stay)
+        Local::new(Arc::clone(&self.0), stay, nth)
     }
 
     /// How many values there are, those included that have ended and were not swept.
@@ -69,6 +81,11 @@ impl<T> LocalSessions<T> {
     pub fn sweep(&self) -> usize {
         self.0.sweep()
     }
+}
+
+/// Whether the session comes from elsewhere with this request.
+fn begins_stay(decision: &Decision) -> bool {
+    decision.kind == Kind::Moved || decision.cause == Cause::EndpointLost
 }
 
 impl<T> Clone for LocalSessions<T> {

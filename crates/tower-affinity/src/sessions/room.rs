@@ -67,20 +67,20 @@ impl<T> Room<T> {
         self.visit(stay, |shard, now, due| shard.touch(stay, now, due))
     }
 
-    pub(super) fn put(&self, stay: Stay, cell: Arc<Cell<T>>) {
+    pub(super) fn put(&self, stay: Stay, nth: u64, cell: Arc<Cell<T>>) {
         let shown = Shown::new(&self.recorder);
         let former = self.visit(stay, |shard, _, due| {
-            self.put_in(shard, stay, Entry::new(cell, due, shown))
+            self.put_in(shard, stay, Entry::new(cell, nth, due, shown))
         });
         self.replaced(former);
         self.make_room();
     }
 
     /// The value that is there, or else `cell`'s from now on.
-    pub(super) fn put_first(&self, stay: Stay, cell: Arc<Cell<T>>) -> Arc<Cell<T>> {
+    pub(super) fn put_first(&self, stay: Stay, nth: u64, cell: Arc<Cell<T>>) -> Arc<Cell<T>> {
         let shown = Shown::new(&self.recorder);
         let (first, ours, former) = self.visit(stay, |shard, now, due| {
-            let entry = Entry::new(cell, due, shown);
+            let entry = Entry::new(cell, nth, due, shown);
             match shard.touch(stay, now, due) {
                 Some(first) => (first, Some(entry), None),
                 None => {
@@ -96,8 +96,17 @@ impl<T> Room<T> {
     }
 
     pub(super) fn remove(&self, stay: Stay) -> Option<Arc<Cell<T>>> {
+        self.take(stay, |_| true)
+    }
+
+    /// Empties the place of what requests before the `nth` have put there: that is of a former stay.
+    pub(super) fn leave(&self, stay: Stay, nth: u64) {
+        self.take(stay, |entry| entry.nth < nth);
+    }
+
+    fn take(&self, stay: Stay, goes: impl FnOnce(&Entry<T>) -> bool) -> Option<Arc<Cell<T>>> {
         let (entry, now) = self.visit(stay, |shard, now, _| {
-            let entry = shard.take(stay)?;
+            let entry = shard.take_if(stay, goes)?;
             self.held.fetch_sub(1, Ordering::Relaxed);
             Some((entry, now))
         })?;

@@ -25,14 +25,17 @@ pub(super) struct Due {
 /// What a stay holds. To be dropped outside of any lock, as that is the application's code.
 pub(super) struct Entry<T> {
     pub(super) cell: Arc<Cell<T>>,
+    /// Which request has put it there, of those that a gateway has told of.
+    pub(super) nth: u64,
     due: Due,
     _shown: Shown,
 }
 
 impl<T> Entry<T> {
-    pub(super) fn new(cell: Arc<Cell<T>>, due: Due, shown: Shown) -> Self {
+    pub(super) fn new(cell: Arc<Cell<T>>, nth: u64, due: Due, shown: Shown) -> Self {
         Self {
             cell,
+            nth,
             due,
             _shown: shown,
         }
@@ -100,7 +103,12 @@ impl<T> Shard<T> {
         former
     }
 
-    pub(super) fn take(&mut self, stay: Stay) -> Option<Entry<T>> {
+    pub(super) fn take_if(
+        &mut self,
+        stay: Stay,
+        goes: impl FnOnce(&Entry<T>) -> bool,
+    ) -> Option<Entry<T>> {
+        self.entries.get(&stay).filter(|entry| goes(entry))?;
         let entry = self.entries.remove(&stay)?;
         self.order.remove(&entry.due);
         Some(entry)
