@@ -205,18 +205,24 @@ impl Question {
         Ok(decision)
     }
 
-    /// Gives the session its arms.
+    /// Gives the session its arms; a request in no scope has none.
     fn join(&mut self, state: &State, decision: &mut Decision) {
-        if let (Some(experiments), Some(policy)) = (&state.experiments, &self.policy) {
-            let joining = Joining {
-                keys: &self.keys,
-                revision: self.settle.revision(),
-                now: self.settle.at(),
-                lifetimes: policy.lifetimes,
-            };
-            let given = experiments.as_set().join(decision, &joining);
-            self.settle.has(Arms::new(given));
-        }
+        let Some(experiments) = &state.experiments else {
+            return;
+        };
+        let arms = match &self.policy {
+            Some(policy) => {
+                let joining = Joining {
+                    keys: &self.keys,
+                    revision: self.settle.revision(),
+                    now: self.settle.at(),
+                    lifetimes: policy.lifetimes,
+                };
+                Arms::new(experiments.as_set().join(decision, &joining))
+            }
+            None => Arms::none(),
+        };
+        self.settle.has(arms);
     }
 
     /// The client's own pin, if only the row stands against serving it: nobody signed that, and nobody

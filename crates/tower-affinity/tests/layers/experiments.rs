@@ -31,6 +31,11 @@ fn halves() -> Experiments {
     button(&[("a", 50), ("b", 50)])
 }
 
+/// A path in the one scope that there is, with arms where there are experiments.
+fn scoped() -> Scope {
+    Scope::new("/app/*".parse().unwrap())
+}
+
 fn site(experiments: Experiments) -> Site {
     Site::with(|builder| builder.experiments(experiments))
 }
@@ -133,6 +138,36 @@ fn without_a_session_there_is_no_arm() {
         let seen = site.send(ask(method, path, headers));
         assert_eq!(arm(&seen), None, "{what}");
         assert!(seen.is_silent(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_handler_on_a_path_in_no_scope_is_told_that_there_is_no_arm() {
+    let site = Site::with(|builder| builder.scope(scoped()).experiments(halves()));
+    let handler = async |arms: Arms| arms.name_of("button").unwrap_or("none").to_owned();
+    let app = axum::Router::new()
+        .fallback(handler)
+        .layer(site.layer.clone());
+    for (path, expected) in [("/elsewhere", &["none"][..]), ("/app/x", &["a", "b"])] {
+        let request = http::Request::get(path).body(axum::body::Body::empty());
+        let response = tower::ServiceExt::oneshot(app.clone(), request.unwrap()).await;
+        let response = response.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let body = axum::body::to_bytes(response.into_body(), 64)
+            .await
+            .unwrap();
+        let said = std::str::from_utf8(&body).unwrap();
+        assert!(expected.contains(&said), "{path}: {said}");
+    }
+}
+
+#[test]
+fn without_experiments_a_request_carries_no_arms() {
+    let site = Site::with(|builder| builder.scope(scoped()));
+    for path in ["/elsewhere", "/app/x"] {
+        let seen = site.send(ask("GET", path, &[]));
+        let request = seen.forwarded.expect("a request that was served");
+        assert!(request.extensions().get::<Arms>().is_none(), "{path}");
     }
 }
 
