@@ -2,8 +2,9 @@
 //!
 //! Gateways keep one document in an [`Engine`], such as etcd (feature `etcd`): the rollout, and the
 //! endpoints that groups were registered with. [`SharedRollout`] only reads it. A state is taken whole
-//! or not at all, and only with a greater revision; one that is refused is logged and counted
-//! (`affinity_inputs_rejected_total`). While the engine is out of reach the last good state stays. A
+//! or not at all. One whose revision is not greater is passed over in silence; one that cannot be used, or
+//! that is not there any more, is logged and counted once (`affinity_inputs_rejected_total`), and what
+//! was there stays. While the engine is out of reach the last good state stays. A
 //! pin above the present revision has the engine asked at once; the revision is never raised by a
 //! pin. What a gateway was told while the engine was out of reach (an emergency abort) is its own
 //! until the states meet again.
@@ -33,7 +34,7 @@
 //! # let _ = rollouts; Ok(()) }
 //! ```
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -131,6 +132,7 @@ impl<E: Engine> SharedRollout<E> {
             shared: self,
             rollouts: rollouts.downgrade(),
             tell,
+            refused: Mutex::default(),
         });
         tokio::spawn(Arc::clone(&follower).watch(stored.version));
         tokio::spawn(follower.read_when_asked(ask));
@@ -160,6 +162,8 @@ struct Follower<E> {
     shared: SharedRollout<E>,
     rollouts: WeakRollouts,
     tell: watch::Sender<Revision>,
+    /// The document that was refused last: both tasks read it again and again.
+    refused: Mutex<Option<Version>>,
 }
 
 impl<E: Engine> Follower<E> {
@@ -208,6 +212,7 @@ impl<E: Engine> Follower<E> {
                     is_newer.then(|| state.rollout.clone()).ok_or(())
                 });
                 if let Ok(rollout) = published {
+                    self.refused(None);
                     let revision = rollout.revision().0;
                     tracing::info!(revision, "rollout read from the shared state");
                 }
@@ -216,13 +221,22 @@ impl<E: Engine> Follower<E> {
                 }
             }
             // gone or damaged, the last good one stays
-            Ok(None) => self.refuse(None),
-            Err(error) => self.refuse(Some(&error)),
+            Ok(None) => self.refuse(stored.version, None),
+            Err(error) => self.refuse(stored.version, Some(&error)),
         }
         self.tell.send_replace(rollouts.current().revision());
     }
 
-    fn refuse(&self, error: Option<&SharedError>) {
+    /// Notes which document is refused now, and answers the one before.
+    fn refused(&self, version: Option<Version>) -> Option<Version> {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut refused, version)
+    }
+
+    fn refuse(&self, version: Version, error: Option<&SharedError>) {
+        if self.refused(Some(version)) == Some(version) {
+            return;
+        }
         let error = error.map(|error| error as &(dyn std::error::Error + 'static));
         tracing::warn!(error, "shared state refused, what was there stays");
         self.shared.recorder.input_rejected(Input::Shared);

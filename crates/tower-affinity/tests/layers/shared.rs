@@ -1,11 +1,17 @@
 //! A service that follows the state which gateways share.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use tokio::time::sleep;
 use tower_affinity::Groups;
-use tower_affinity::core::{Engine, Revision, Rollout, SharedState, Timestamp, Version};
+use tower_affinity::core::{
+    Announced, Engine, EngineFuture, Replaced, Revision, Rollout, SharedState, Stored, Timestamp,
+    Version,
+};
+use tower_affinity::record::Recorder;
 use tower_affinity::shared::{SharedRollout, SharedRolloutError};
 use tower_affinity_testing::engine::{Fault, MemoryEngine};
 use tower_affinity_testing::{START, name, rollout};
@@ -71,6 +77,90 @@ async fn a_damaged_lower_or_foreign_state_changes_nothing() {
     write(&engine, &rollout(12, &[("B", 1)])).await;
     sleep(Duration::from_millis(50)).await;
     assert_eq!(rollouts.current().revision(), Revision(12), "it stuck");
+}
+
+/// How many states were refused since the last time.
+fn refused(snapshotter: &Snapshotter) -> u64 {
+    let all = snapshotter.snapshot().into_vec().into_iter();
+    let refused = all.filter(|(key, ..)| key.key().name() == "affinity_inputs_rejected_total");
+    let counts = refused.map(|(.., value)| match value {
+        DebugValue::Counter(count) => count,
+        other => panic!("no counter: {other:?}"),
+    });
+    counts.sum()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_cannot_be_used_is_counted_once_and_one_of_the_past_not_at_all() {
+    let engine = MemoryEngine::new();
+    write(&engine, &rollout(10, &[("A", 1)])).await;
+    let metrics = DebuggingRecorder::new();
+    let snapshotter = metrics.snapshotter();
+    let shared = shared(&engine).recorder(Recorder::new(Arc::new(metrics)));
+    let rollouts = shared.follow().await.unwrap();
+    for what in ["damaged", "damaged again"] {
+        put(&engine, what.to_owned()).await;
+        sleep(Duration::from_secs(30)).await;
+        assert_eq!(refused(&snapshotter), 1, "{what}");
+    }
+    write(&engine, &rollout(9, &[("B", 1)])).await;
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(refused(&snapshotter), 0, "a lower revision");
+    assert_eq!(rollouts.current().revision(), Revision(10));
+}
+
+/// An engine that never tells of a change, as one that was set back.
+#[derive(Debug)]
+struct Mute(MemoryEngine);
+
+impl Engine for Mute {
+    fn read(&self) -> EngineFuture<'_, Stored> {
+        self.0.read()
+    }
+
+    fn replace(&self, version: Version, document: String) -> EngineFuture<'_, Replaced> {
+        self.0.replace(version, document)
+    }
+
+    fn changed(&self, _: Version) -> EngineFuture<'_, Stored> {
+        Box::pin(std::future::pending())
+    }
+
+    fn announce<'a>(
+        &'a self,
+        replica: &'a str,
+        record: String,
+        lapse: Duration,
+    ) -> EngineFuture<'a, ()> {
+        self.0.announce(replica, record, lapse)
+    }
+
+    fn depart<'a>(&'a self, replica: &'a str, record: String) -> EngineFuture<'a, ()> {
+        self.0.depart(replica, record)
+    }
+
+    fn forget<'a>(&'a self, replica: &'a str) -> EngineFuture<'a, bool> {
+        self.0.forget(replica)
+    }
+
+    fn records(&self) -> EngineFuture<'_, Vec<Announced>> {
+        self.0.records()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pin_above_the_revision_has_a_state_read_that_nobody_tells_of() {
+    let engine = MemoryEngine::new();
+    write(&engine, &rollout(10, &[("A", 1)])).await;
+    let shared = SharedRollout::new(Mute(engine.link()), "checkout".parse().unwrap());
+    let rollouts = shared.follow().await.unwrap();
+    write(&engine, &rollout(11, &[("A", 1)])).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(rollouts.current().revision(), Revision(10), "nobody asked");
+    rollouts.seen(Revision(11), Timestamp::from_secs(START));
+    // far less than the ten seconds after which it is read anyway
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(rollouts.current().revision(), Revision(11));
 }
 
 #[tokio::test(start_paused = true)]
