@@ -25,6 +25,23 @@
 //! curl -c jar -b jar --json '{"commit":"9f1c2ab","done":0}' http://127.0.0.1:3000/step
 //! ```
 //!
+//! The file of `--rollout` is the deployment's only control. The second binary writes it: it knows the
+//! rules of a rollout, replaces the file whole, lets one change it at a time, and says beforehand what a
+//! change would do (`--preview`).
+//!
+//! ```sh
+//! cargo run -p axum-service --bin rollout -- rollout.json init 9f1c2ab=100
+//! cargo run -p axum-service --bin rollout -- rollout.json register c3d4e5f --weight 10
+//! cargo run -p axum-service --bin rollout -- rollout.json promote c3d4e5f --preview
+//! cargo run -p axum-service --bin rollout -- rollout.json abort c3d4e5f
+//! ```
+//!
+//! It asks no process: an abort takes its target for ready, and a draining group counts as drained only
+//! when the oldest session can have ended (4 hours, and twice the 5 minutes that clocks may differ;
+//! `retire --force` does not wait). Both hold for the default lifetimes, which this service has.
+//!
+//! Probes ask `/livez`: it is outside of the layers, begins no session, and is never forwarded.
+//!
 //! `--demo` shows the second way with three processes of two commits, 200 clients and a balancer that
 //! knows no sessions: the new commit is weighed in, promoted and aborted. No session breaks in the
 //! rollout, and each moves at most once; the exit code is 1 if that is not so.
@@ -38,6 +55,7 @@ mod demo;
 mod flow;
 mod forward;
 mod peer;
+mod rollout;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -60,6 +78,7 @@ pub use self::connection::{serve, serve_connection};
 pub use self::demo::demo;
 pub use self::flow::{Answer, State};
 pub use self::forward::{ConnectOver, Forward, Pool, pool};
+pub use self::rollout::{Failure, RolloutTool};
 pub use self::settings::{Settings, SettingsError, forwarding};
 
 /// How long one request may take, its body included.
@@ -72,7 +91,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 /// It expects axum's `ConnectInfo<SocketAddr>` on each request; [`serve`] sees to that.
 ///
 /// A process that is one commit refuses what somebody in front has meant for another one, before a
-/// pin is read.
+/// pin is read. `GET /livez` is answered by this process itself, outside of every layer.
 pub fn app<L>(affinity: L, commit: Option<GroupName>) -> Router
 where
     L: Layer<Route> + Clone + Send + Sync + 'static,
@@ -95,8 +114,10 @@ where
         ))
         // outside of affinity, which may draw by the client's address
         .layer(map_request(peer::tell));
-    match commit {
+    let app = match commit {
         Some(commit) => app.layer(GroupIdentityLayer::new(commit)),
         None => app,
-    }
+    };
+    // merged last, outside of all layers: a probe asks this process and no other, and begins no session
+    app.merge(Router::new().route("/livez", get(async || "alive\n")))
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use thiserror::Error;
 use tower_affinity::core::{
-    Clock, GroupName, InvalidName, InvalidWeight, NewGroup, Revision, Rollout, RolloutError, Weight,
+    Clock, GroupName, InvalidName, InvalidWeight, NewGroup, Revision, Rollout, RolloutError,
+    Timestamp, Weight,
 };
 use tower_affinity::files::{FileError, PeersFile, RolloutFile};
 use tower_affinity::peers::PeersError;
@@ -115,14 +116,7 @@ impl Settings {
             let followed = RolloutFile::new(path).follow();
             return followed.map_err(|error| SettingsError::File(path.clone(), error));
         }
-        let now = SystemClock::new().now();
-        let groups = self.groups.iter().enumerate().map(|(at, (name, weight))| {
-            let group = NewGroup::active(name.clone(), *weight);
-            if at == 0 { group.stable() } else { group }
-        });
-        // seconds since 1970: above the revisions of every earlier start
-        let rollout = Rollout::new(Revision(now.as_secs()), now, groups)?;
-        Ok(rollout.into())
+        Ok(first_rollout(&self.groups, SystemClock::new().now())?.into())
     }
 
     /// The layer.
@@ -171,20 +165,39 @@ pub fn forwarding(
     )?)
 }
 
+/// The rollout with these groups, as it begins; the first one is stable.
+pub(crate) fn first_rollout(
+    groups: &[(GroupName, Weight)],
+    now: Timestamp,
+) -> Result<Rollout, RolloutError> {
+    let groups = groups.iter().enumerate().map(|(at, (name, weight))| {
+        let group = NewGroup::active(name.clone(), *weight);
+        if at == 0 { group.stable() } else { group }
+    });
+    // seconds since 1970: above the revisions of every earlier start
+    Rollout::new(Revision(now.as_secs()), now, groups)
+}
+
 /// A group that is not written as `COMMIT=WEIGHT`.
 #[derive(Debug, Error)]
-enum GroupError {
+pub(crate) enum GroupError {
     #[error("a group is written as COMMIT=WEIGHT")]
     Form,
     #[error(transparent)]
     Name(#[from] InvalidName),
-    #[error("a weight is a whole number from 0 to 10000")]
-    Number(#[from] std::num::ParseIntError),
     #[error(transparent)]
     Weight(#[from] InvalidWeight),
 }
 
-fn group(text: &str) -> Result<(GroupName, Weight), GroupError> {
-    let (name, weight) = text.split_once('=').ok_or(GroupError::Form)?;
-    Ok((name.parse()?, Weight::new(weight.parse()?)?))
+/// `COMMIT=WEIGHT`.
+pub(crate) fn group(text: &str) -> Result<(GroupName, Weight), GroupError> {
+    let (name, number) = text.split_once('=').ok_or(GroupError::Form)?;
+    Ok((name.parse()?, weight(number)?))
+}
+
+/// A weight as digits: a number accepts a sign, a weight has none.
+pub(crate) fn weight(text: &str) -> Result<Weight, InvalidWeight> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits);
+    Weight::new(number.unwrap_or(u64::MAX))
 }

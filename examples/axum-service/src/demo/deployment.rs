@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use tower_affinity::core::{
 };
 
 use super::BoxError;
+use crate::rollout::file::replace;
 
 /// The commit that is there at first, and the one that is rolled out.
 pub(super) const OLD: &str = "9f1c2ab";
@@ -128,7 +129,7 @@ impl Deployment {
 
     fn write_rollout(&self) -> Result<(), BoxError> {
         let document = self.rollout.to_document().to_string();
-        replace(&self.rollout_file(), &document)
+        Ok(replace(&self.rollout_file(), &document)?)
     }
 
     fn write_peers(&self) -> Result<(), BoxError> {
@@ -139,7 +140,10 @@ impl Deployment {
                 .or_default()
                 .push(process.address);
         }
-        replace(&self.peers_file(), &serde_json::to_string(&lists)?)
+        Ok(replace(
+            &self.peers_file(),
+            &serde_json::to_string(&lists)?,
+        )?)
     }
 
     fn rollout_file(&self) -> PathBuf {
@@ -149,14 +153,6 @@ impl Deployment {
     fn peers_file(&self) -> PathBuf {
         self.files.path().join("peers.json")
     }
-}
-
-/// Nobody sees half a file.
-fn replace(path: &Path, content: &str) -> Result<(), BoxError> {
-    let beside = path.with_extension("new");
-    std::fs::write(&beside, content)?;
-    std::fs::rename(&beside, path)?;
-    Ok(())
 }
 
 /// A commit's name; the two of the demo are names.
