@@ -1,4 +1,10 @@
 //! Serves connections so that no client can hold one for ever.
+//!
+//! A header has 10 s from its first byte, the first one from the connection's start. Between two requests
+//! a connection may be idle for 90 s: a balancer that keeps its connections for less (60 to 75 s are
+//! usual) never sends a request in the instant in which we close one.
+
+mod idle;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,13 +16,16 @@ use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-/// How long a client may take for the header of a request, and be idle before the next one.
+/// How long a client may take for the header of a request.
 const HEADER_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a connection may be idle between two requests: longer than balancers keep one.
+const IDLE_LIMIT: Duration = Duration::from_secs(90);
 
 /// How long open requests have to end once the service is told to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
@@ -71,9 +80,10 @@ pub async fn serve_connection<I>(
         request.extensions_mut().insert(ConnectInfo(peer));
         app.clone().oneshot(request)
     });
+    let (io, timer) = idle::watched(io, HEADER_LIMIT);
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_LIMIT)
+        .timer(timer)
+        .header_read_timeout(IDLE_LIMIT)
         .serve_connection(io, service)
         .with_upgrades();
     tokio::pin!(connection);

@@ -11,5 +11,6 @@ mod client;
 mod connection;
 mod flow;
 mod peers;
+mod probe;
 mod rollback;
 mod serving;
