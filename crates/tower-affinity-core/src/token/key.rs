@@ -9,6 +9,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use sha2::Sha256;
 
 use super::ed25519::{self, ED25519_KEY};
+use super::hs256::Hs256;
 use super::{KeyError, KeyId};
 use crate::Fault;
 
@@ -98,18 +99,26 @@ impl KeyKind {
 pub struct Key {
     id: KeyId,
     material: Material,
-    /// `None` for a key that only verifies.
-    encoding: Option<EncodingKey>,
-    decoding: DecodingKey,
 }
 
 #[derive(Clone)]
 enum Material {
-    Hmac(Arc<[u8]>),
-    Ed25519 {
-        seed: Option<[u8; ED25519_KEY]>,
-        public: [u8; ED25519_KEY],
+    Hmac {
+        secret: Arc<[u8]>,
+        keyed: Hs256,
     },
+    Ed25519 {
+        private: Option<Private>,
+        public: [u8; ED25519_KEY],
+        decoding: DecodingKey,
+    },
+}
+
+/// What only a key that signs has.
+#[derive(Clone)]
+struct Private {
+    seed: [u8; ED25519_KEY],
+    encoding: EncodingKey,
 }
 
 impl Key {
@@ -141,16 +150,14 @@ impl Key {
         if is_weak(secret) {
             return Err(KeyError::Weak(id));
         }
-        let short = |_| KeyError::Short {
-            id: id.clone(),
-            len: secret.len(),
+        let Some(keyed) = Hs256::new(secret) else {
+            return Err(KeyError::Unusable(id));
         };
-        Ok(Self {
-            encoding: Some(EncodingKey::from_secret(secret).map_err(short)?),
-            decoding: DecodingKey::from_secret(secret).map_err(short)?,
-            material: Material::Hmac(secret.into()),
-            id,
-        })
+        let material = Material::Hmac {
+            secret: secret.into(),
+            keyed,
+        };
+        Ok(Self { id, material })
     }
 
     /// A key for Ed25519 that signs and verifies, from its seed of 32 random bytes.
@@ -168,17 +175,13 @@ impl Key {
         let Some(public) = ed25519::public(&private) else {
             return Err(KeyError::Unusable(id));
         };
-        let key = Self {
-            material: Material::Ed25519 {
-                seed: Some(seed),
-                public,
-            },
-            ..Self::ed25519_public(id, &public)?
-        };
-        let key = Self {
-            encoding: Some(private),
-            ..key
-        };
+        let mut key = Self::ed25519_public(id, &public)?;
+        if let Material::Ed25519 { private: half, .. } = &mut key.material {
+            *half = Some(Private {
+                seed,
+                encoding: private,
+            });
+        }
         // a library that signs for another public key than it tells is found here, not by a client
         match key.sign("").map(|signature| key.verify("", &signature)) {
             Some(Ok(())) => Ok(key),
@@ -198,12 +201,12 @@ impl Key {
             return Err(KeyError::Weak(id));
         }
         provided()?;
-        let key = Self {
+        let material = Material::Ed25519 {
+            private: None,
+            public,
             decoding: DecodingKey::from_ed_der(&public),
-            encoding: None,
-            material: Material::Ed25519 { seed: None, public },
-            id,
         };
+        let key = Self { id, material };
         match key.verify("", &"A".repeat(86)) {
             Err(Fault::BadSignature) => Ok(key),
             _ => Err(KeyError::Unusable(key.id)),
@@ -220,9 +223,11 @@ impl Key {
     #[must_use]
     pub fn kind(&self) -> KeyKind {
         match self.material {
-            Material::Hmac(_) => KeyKind::Hs256,
-            Material::Ed25519 { seed: Some(_), .. } => KeyKind::Ed25519,
-            Material::Ed25519 { seed: None, .. } => KeyKind::Ed25519Public,
+            Material::Hmac { .. } => KeyKind::Hs256,
+            Material::Ed25519 {
+                private: Some(_), ..
+            } => KeyKind::Ed25519,
+            Material::Ed25519 { private: None, .. } => KeyKind::Ed25519Public,
         }
     }
 
@@ -230,7 +235,7 @@ impl Key {
     #[must_use]
     pub fn public(&self) -> Option<[u8; ED25519_KEY]> {
         match self.material {
-            Material::Hmac(_) => None,
+            Material::Hmac { .. } => None,
             Material::Ed25519 { public, .. } => Some(public),
         }
     }
@@ -238,15 +243,15 @@ impl Key {
     /// What must not be shown; `None` for a key that only verifies.
     pub(super) fn secret(&self) -> Option<&[u8]> {
         match &self.material {
-            Material::Hmac(secret) => Some(secret),
-            Material::Ed25519 { seed, .. } => seed.as_ref().map(|seed| &seed[..]),
+            Material::Hmac { secret, .. } => Some(secret),
+            Material::Ed25519 { private, .. } => private.as_ref().map(|private| &private.seed[..]),
         }
     }
 
     /// What two copies of this key have in common, also if one of them only verifies.
     pub(super) fn identity(&self) -> &[u8] {
         match &self.material {
-            Material::Hmac(secret) => secret,
+            Material::Hmac { secret, .. } => secret,
             Material::Ed25519 { public, .. } => public,
         }
     }
@@ -274,13 +279,21 @@ impl Key {
 
     /// The encoded signature; `None` if the key only verifies.
     pub(super) fn sign(&self, message: &str) -> Option<String> {
-        let algorithm = self.kind().for_library();
-        crypto::sign(message.as_bytes(), self.encoding.as_ref()?, algorithm).ok()
+        match &self.material {
+            Material::Hmac { keyed, .. } => Some(keyed.sign(message)),
+            Material::Ed25519 { private, .. } => {
+                let encoding = &private.as_ref()?.encoding;
+                crypto::sign(message.as_bytes(), encoding, Algorithm::EdDSA).ok()
+            }
+        }
     }
 
     pub(super) fn verify(&self, message: &str, signature: &str) -> Result<(), Fault> {
-        let algorithm = self.kind().for_library();
-        match crypto::verify(signature, message.as_bytes(), &self.decoding, algorithm) {
+        let decoding = match &self.material {
+            Material::Hmac { keyed, .. } => return keyed.verify(message, signature),
+            Material::Ed25519 { decoding, .. } => decoding,
+        };
+        match crypto::verify(signature, message.as_bytes(), decoding, Algorithm::EdDSA) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Fault::BadSignature),
             Err(_) => Err(Fault::Malformed),

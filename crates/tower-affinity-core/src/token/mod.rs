@@ -1,9 +1,9 @@
 //! The pin on the wire: a compact JWS whose claims are typed and checked here.
 //!
-//! `key` is one key and `keyring` holds them, `code` hides the names of groups and endpoints, `claims`
-//! is the JSON, `codec` seals and `verifier` opens; `verified` spares it what it has verified before.
-//! `grant` does both for overrides and `hop` for marks, which are tokens of other kinds. `digest` shows
-//! that two replicas hold the same key.
+//! `key` is one key, `hs256` and `ed25519` are what it does, and `keyring` holds them; `code` hides the
+//! names of groups and endpoints, `claims` is the JSON, `codec` seals and `verifier` opens; `verified`
+//! spares it what it has verified before. `grant` does both for overrides and `hop` for marks, which
+//! are tokens of other kinds. `digest` shows that two replicas hold the same key.
 
 mod claims;
 mod code;
@@ -12,6 +12,7 @@ mod digest;
 mod ed25519;
 mod grant;
 mod hop;
+mod hs256;
 mod id_secret;
 mod key;
 mod key_error;

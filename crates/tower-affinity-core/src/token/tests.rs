@@ -15,6 +15,7 @@ mod forge;
 mod forgery;
 mod headers;
 mod hop;
+mod hs256;
 mod keys;
 mod length;
 mod mixed;
