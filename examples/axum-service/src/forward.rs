@@ -141,9 +141,23 @@ impl Upgrading {
 fn fault(error: Error) -> UpstreamFault {
     if error.is_connect() {
         UpstreamFault::Connect
+    } else if is_of_client(&error) {
+        UpstreamFault::RequestBody
     } else {
         UpstreamFault::Closed
     }
+}
+
+/// Whether the body of the request broke off, which is no fault of the peer.
+fn is_of_client(error: &Error) -> bool {
+    let mut next = std::error::Error::source(error);
+    while let Some(error) = next {
+        if error.downcast_ref().is_some_and(hyper::Error::is_user) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 /// The same path at a peer.

@@ -108,6 +108,13 @@ impl PinCodec {
         &self.grants
     }
 
+    /// Whether it takes the marks that any key of its ring makes: those of a key that only verifies
+    /// here are made with a half that is not here.
+    #[must_use]
+    pub fn takes_all_hops(&self) -> bool {
+        self.hops.len() == self.key_ids().count()
+    }
+
     pub(super) fn hops(&self) -> &[HopKey] {
         &self.hops
     }

@@ -17,7 +17,7 @@ use super::question::{Asking, Decided, Question};
 use super::refuse::{refusal, visited};
 use super::state::State;
 use crate::problem::is_grpc;
-use crate::wire::{Presented, Reload, is_navigation};
+use crate::wire::{Presented, Reload, Unmarked, is_navigation};
 use crate::{Affinity, spans};
 
 /// Decides which group serves a request; see the [module](super).
@@ -73,6 +73,10 @@ where
             }
             let answer = hop::serve(&mut self.inner, &self.state, request, *decision);
             return ResponseFuture::answered(answer);
+        }
+        let shows_pin = presented.as_ref().is_some_and(Presented::shows_pin);
+        if request.extensions().get::<Unmarked>().is_some() && !shows_pin {
+            return ResponseFuture::answered(hop::unmarked(&self.state, &request));
         }
         let experiments = self.state.experiments.as_ref();
         let keys = experiments.map(|all| all.keys(&self.state.salt, request.headers()));

@@ -10,7 +10,7 @@
 //! | [`Arms`](crate::Arms) | 500 without a layer that has experiments ([`MissingArms`]) | give the layer its [`experiments`](crate::experiments) |
 //! | `Option<Arms>` | never | `None`: serve what everybody gets |
 //! | [`Propagation`](crate::Propagation) | never | empty in scopes that do not propagate |
-//! | [`RequireGroup`] | 421 with our marker if another group was decided ([`OtherGroup`]); 500 without the layer | nothing: whoever balances sends it to another process |
+//! | [`RequireGroup`] | 421 if another group was decided ([`OtherGroup`]); 500 without the layer | send the client to a page that its commit has |
 //! | [`RestartFlow`] | never | answer [`RestartFlow::to`] |
 //!
 //! Every rejection is logged. A handler says what becomes of its session by parts of its answer, as

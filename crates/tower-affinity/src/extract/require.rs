@@ -2,19 +2,18 @@
 
 use axum_core::extract::{FromRef, FromRequestParts};
 use axum_core::response::{IntoResponse, Response};
+use http::StatusCode;
 use http::request::Parts;
 use thiserror::Error;
 use tower_affinity_core::GroupName;
 
 use super::MissingAffinity;
-use crate::Affinity;
-use crate::problem::misdirected;
 use crate::require::DETAIL;
+use crate::{Affinity, Problem};
 
 /// A request that was decided for the group that the state names: the handler runs for no other.
 ///
-/// A request for another group is answered 421 with `affinity-misdirected: 1`, which a gateway takes
-/// as "nothing was carried out, ask another endpoint". For whole routes there is
+/// A request for another group is answered 421. For whole routes there is
 /// [`RequireGroupLayer`](crate::require::RequireGroupLayer), which counts too.
 ///
 /// ```
@@ -66,7 +65,7 @@ impl IntoResponse for OtherGroup {
             Self::Affinity(missing) => missing.into_response(),
             Self::Decided => {
                 tracing::warn!("request for another group refused");
-                misdirected(DETAIL)
+                Problem::WrongGroup.response_with(StatusCode::MISDIRECTED_REQUEST, DETAIL)
             }
         }
     }

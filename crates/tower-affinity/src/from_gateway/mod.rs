@@ -51,15 +51,19 @@
 //!
 //! Customised: the gateways are not believed by their address alone. In scopes with `propagate = true` they
 //! send the pin as well, which has to be good and to name the same session; services hold the public half of
-//! the gateways' key and cannot make a pin.
+//! the gateways' key and cannot make a pin. The pin proves the *session*: the group, and whether there is a
+//! session at all, are still what the peer says, so it stands beside a network that is trusted and not in
+//! its place. Every scope with sessions has to propagate then, and a longer `max_age` of the gateways is
+//! repeated by [`FromGatewayLayer::lifetimes`](crate::FromGatewayLayer::lifetimes).
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use tower_affinity::{FromGatewayLayer, Trust, VerifyingKeyring};
 //!
+//! let gateways = Trust::Peers(vec!["10.0.7.0/24".parse()?]);
 //! // AFFINITY_KEYS="2026-12:ed25519-public:…"
 //! let ring = VerifyingKeyring::from_env("AFFINITY_KEYS")?;
-//! let layer = FromGatewayLayer::new(Trust::Everyone).verifier(ring.verifier("checkout".parse()?));
+//! let layer = FromGatewayLayer::new(gateways).verifier(ring.verifier("checkout".parse()?));
 //! # let _ = layer; Ok(()) }
 //! ```
 

@@ -12,4 +12,11 @@ pub enum PeersError {
     /// A scope binds sessions to endpoints, and a process serves every request of its group.
     #[error("a scope has the level `endpoint`, which only a gateway can keep; use `group`")]
     EndpointScope,
+    /// The ring has a key that only verifies, and marks of peers that sign with it would not be
+    /// taken here.
+    #[error(
+        "a key of the ring only verifies: processes that forward to each other need the private half \
+         of every key"
+    )]
+    VerifyingKey,
 }

@@ -18,7 +18,8 @@
 //! - To the peer go the headers of [`GroupTagLayer`](crate::GroupTagLayer), after what the client sent
 //!   under these names was removed, as it is before a local request too; fields of one connection end here, but for those of an upgrade;
 //!   the address of whoever sent the request ([`PeerAddr`](crate::PeerAddr), if the server
-//!   sets it) is added to `X-Forwarded-For`.
+//!   sets it) is added to `X-Forwarded-For`, which a local request does not get: an application that counts
+//!   trusted entries from the right has one more there.
 //! - Which groups are ready is told by the endpoints: a group of which none is known counts as down, and
 //!   after ten seconds its sessions move. So the lists come before the first request.
 //! - The group of the process needs no entry among the endpoints, and one does no harm.
@@ -38,8 +39,11 @@
 //!
 //! A mark is good for a minute, by clocks that may differ by five
 //! ([`HOP_LIFE`](crate::core::HOP_LIFE)). One that does not verify, has expired or came twice is
-//! removed and counted (`affinity_hops_rejected_total`), and the request is a client's. Marks reach
-//! neither the application nor a client. Whoever could read one between two processes could, for
+//! removed and counted (`affinity_hops_rejected_total`): a peer whose ring or clock is another has made
+//! it, or a client has made it up. Such a request has had its hop. It is served if it shows a pin of
+//! this process's group, and else answered 421, so that a peer tries another process. A mark for a
+//! group that is known to be aborted here is answered 503 `state-behind`: the peer hears of it within a
+//! second. Marks reach neither the application nor a client. Whoever could read one between two processes could, for
 //! as long as it is good, have a request served by the commit that it names under the session that
 //! it names, and nothing else: it opens nothing, and no pin is made of it.
 //!

@@ -14,8 +14,9 @@ use super::future::ResponseFuture;
 use super::sending::{Sending, Underway};
 use crate::assign::FromPeer;
 use crate::balance::{BalanceBody, Connect, GroupBalance, ReplayBody};
-use crate::problem::Problem;
+use crate::problem::{Problem, misdirected};
 use crate::record::PeerOutcome;
+use crate::wire::Unmarked;
 use crate::{Affinity, BoxError, tag};
 
 /// Takes a request to the local service or to a peer; see the [module](super).
@@ -72,6 +73,13 @@ where
             }
             return ResponseFuture::local(self.local.call(request));
         };
+        if request.extensions().get::<Unmarked>().is_some() {
+            // it has come over one hop already
+            let recorder = &self.sending.recorder;
+            recorder.peer(&self.sending.group, PeerOutcome::Misdirected);
+            let detail = "this process serves another commit than the one that was asked for";
+            return ResponseFuture::answered(misdirected(detail));
+        }
         let mut underway = Underway::new(Arc::clone(&self.sending), group);
         if self.sending.prepare(&mut request, &affinity).is_none() {
             tracing::error!("no key of the ring can mark a request for a peer");

@@ -75,7 +75,13 @@ struct Shown {
 }
 
 /// The labels of requests without a known group.
-const NO_GROUP: [&str; 2] = ["none", "unknown"];
+const NO_GROUP: [&str; 2] = ["none", UNKNOWN];
+
+/// The label of a group whose name is not told.
+const UNKNOWN: &str = "unknown";
+
+/// The most groups that are counted apart: four times what a configuration may have.
+const MOST_GROUPS: usize = 256;
 
 impl Recorder {
     /// Feeds `recorder` instead of the global one of the `metrics` crate, as two stacks in one
@@ -384,7 +390,8 @@ impl Recorder {
         handle.with(&self.0.source, key, |counter| counter.increment(by));
     }
 
-    /// The series of a group: names come from the rollout, so there are few.
+    /// The series of a group. Names come from the rollout, so there are few; where they come from
+    /// somebody who tells us, what is beyond [`MOST_GROUPS`] is `unknown`.
     pub(super) fn series(&self, group: &str) -> Arc<Series> {
         let find = |groups: &[Arc<Series>]| {
             let mut groups = groups.iter();
@@ -395,7 +402,17 @@ impl Recorder {
         }
         let _shown = self.changing();
         let mut groups = Vec::clone(&self.0.groups.load());
-        find(&groups).unwrap_or_else(|| {
+        if let Some(series) = find(&groups) {
+            return series;
+        }
+        let group = if groups.len() < MOST_GROUPS {
+            group
+        } else {
+            UNKNOWN
+        };
+        let mut known = groups.iter();
+        let known = known.find(|series| series.group() == group).cloned();
+        known.unwrap_or_else(|| {
             let series = Series::new(group, self.0.source.clone(), self.0.steps.clone());
             let series = Arc::new(series);
             groups.push(Arc::clone(&series));

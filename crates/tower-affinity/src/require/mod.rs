@@ -2,9 +2,11 @@
 //!
 //! A new commit can have a route that the old one has not. A process that holds the code of both (an
 //! [`AffinityLayer`](crate::AffinityLayer) without `serving`) keeps sessions of the old commit from it
-//! by [`RequireGroupLayer`]: a request that was decided for another group is answered 421 with
-//! `affinity-misdirected: 1` before the handler runs and without reading the body, and is counted in
-//! `affinity_misdirected_total`. Whoever balances in front takes that as "nothing was carried out".
+//! by [`RequireGroupLayer`]: a request that was decided for another group is answered 421 before the
+//! handler runs and without reading the body, and is counted in `affinity_misdirected_total`.
+//!
+//! The answer has no `affinity-misdirected`: that says of a *process* that it is of another commit, and
+//! whoever balances would leave it and try its neighbours, which would all answer the same.
 //!
 //! Alone, without a layer outside that decides, it answers 500: nobody knows what was meant. A process
 //! that is one commit and has a gateway in front takes a

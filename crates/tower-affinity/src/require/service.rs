@@ -3,13 +3,12 @@
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use tower_affinity_core::GroupName;
 use tower_service::Service;
 
 use super::DETAIL;
 use super::future::ResponseFuture;
-use crate::problem::misdirected;
 use crate::record::Recorder;
 use crate::{Affinity, Problem};
 
@@ -52,7 +51,8 @@ where
             Some(affinity) => {
                 tracing::warn!(group = %self.group, decided = affinity.group(), "request for another group refused");
                 self.recorder.misdirected(&self.group);
-                ResponseFuture::refused(misdirected(DETAIL))
+                let status = StatusCode::MISDIRECTED_REQUEST;
+                ResponseFuture::refused(Problem::WrongGroup.response_with(status, DETAIL))
             }
             None => {
                 tracing::error!(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::Request;
-use http::header::{Entry, HeaderMap, HeaderName};
+use http::header::{Entry, HeaderName};
 use tower_affinity_core::{Decision, Fault, Presented as Shows, Timestamp};
 
 use super::grant::Grant;
@@ -16,9 +16,15 @@ use super::shown::Carries;
 /// The header that carries a mark from one process of a service to another.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("affinity-hop");
 
+/// The request came with a mark that does not count: an extension, so that nobody sends it on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unmarked;
+
 impl Wire {
-    /// Takes the mark of a peer off; what is none is counted, and the request is a client's.
-    pub(super) fn hop(&self, headers: &mut HeaderMap, at: Timestamp) -> Option<Box<Decision>> {
+    /// Takes the mark of a peer off. What is none is counted, and the request is a client's that
+    /// nobody sends on: a peer whose key or clock is another has sent it, or a client has made it up.
+    pub(super) fn hop<B>(&self, request: &mut Request<B>, at: Timestamp) -> Option<Box<Decision>> {
+        let headers = request.headers_mut();
         // an entry makes room even for what is not there
         if !headers.contains_key(HEADER) {
             return None;
@@ -34,13 +40,16 @@ impl Wire {
             (Some(mark), None) => self.codec.open_hop(mark.as_bytes(), at),
             _ => Err(Fault::Duplicates),
         };
-        opened
-            .inspect_err(|fault| {
-                tracing::debug!(cause = ?fault, "mark of a peer ignored");
-                self.recorder.hop_rejected(*fault);
-            })
-            .ok()
-            .map(Box::new)
+        drop(marks);
+        match opened {
+            Ok(decision) => Some(Box::new(decision)),
+            Err(fault) => {
+                tracing::debug!(cause = ?fault, "mark of a peer does not count");
+                self.recorder.hop_rejected(fault);
+                request.extensions_mut().insert(Unmarked);
+                None
+            }
+        }
     }
 
     /// A request that a peer has decided: no pin of it is read here, and none is written.

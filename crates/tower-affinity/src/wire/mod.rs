@@ -58,7 +58,7 @@ pub(crate) use self::browser::is_navigation;
 pub use self::future::ResponseFuture;
 pub(crate) use self::grant::{ClearOverride, Visit};
 pub use self::hint::HintSource;
-pub(crate) use self::hop::HEADER as HOP;
+pub(crate) use self::hop::{HEADER as HOP, Unmarked};
 pub use self::layer::PinLayer;
 pub use self::read::Presented;
 pub(crate) use self::read::{cookie_key, header_key};

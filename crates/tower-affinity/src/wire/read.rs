@@ -41,6 +41,13 @@ pub struct Presented {
     pub(crate) carries: Option<Box<Carries>>,
 }
 
+impl Presented {
+    /// Whether there is a pin that counts.
+    pub(crate) fn shows_pin(&self) -> bool {
+        matches!(self.shows.shown, Shown::Pin(_))
+    }
+}
+
 /// What the answer has to know of the request.
 #[derive(Clone, Debug)]
 pub(super) struct Came {
@@ -63,7 +70,7 @@ impl Wire {
             .iter()
             .find(|scope| scope.path.matches(path))
             .cloned();
-        if let Some(decision) = self.hop(request.headers_mut(), at) {
+        if let Some(decision) = self.hop(request, at) {
             return self.marked(request, scope, at, decision);
         }
         let by_query = self.carriers.header.then(|| query::take(request)).flatten();

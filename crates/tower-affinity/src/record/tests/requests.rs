@@ -323,3 +323,38 @@ async fn every_decision_has_a_series_of_its_own() {
         "two decisions share a series"
     );
 }
+
+#[tokio::test]
+async fn names_that_somebody_tells_make_no_series_without_bound() {
+    let metrics = Metrics::new();
+    for nth in 0..1_000 {
+        let request = decided(decision(&format!("g{nth}"), Kind::Pinned, Cause::Ok));
+        drop(answer(&metrics, request, script([])).await);
+    }
+    let seen = metrics.take();
+    let requests = seen
+        .iter()
+        .filter(|(series, _)| series.starts_with("affinity_requests_total"));
+    let counts: Vec<f64> = requests.map(|(_, count)| *count).collect();
+    assert_eq!(
+        counts.iter().sum::<f64>(),
+        1_000.0,
+        "every request is counted"
+    );
+    assert!(
+        counts.len() <= 257,
+        "{} groups are counted apart",
+        counts.len()
+    );
+    let unknown = requests_of("unknown", &seen);
+    assert_eq!(unknown, 744.0, "the rest is of no group that is known");
+}
+
+fn requests_of(group: &str, seen: &std::collections::BTreeMap<String, f64>) -> f64 {
+    let begin = requests(group, "");
+    let begin = begin.trim_end_matches('}');
+    seen.iter()
+        .filter(|(series, _)| series.starts_with(begin))
+        .map(|(_, count)| count)
+        .sum()
+}

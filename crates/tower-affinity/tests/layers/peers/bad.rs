@@ -145,3 +145,20 @@ fn a_layer_that_is_no_group_or_keeps_endpoints_cannot_forward() {
     assert_eq!(layer(false, Level::Group), Err(PeersError::NotServing));
     assert_eq!(layer(true, Level::Endpoint), Err(PeersError::EndpointScope));
 }
+
+#[test]
+fn a_ring_with_a_key_that_only_verifies_cannot_forward() {
+    // the public half of the second test of RFC 8032
+    let public = "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw";
+    let ids = "Zk7vQ2mXc9RbT5nLh1WpJ8yUeG4dSa0oKiF6xVtM3Yw";
+    let ring = format!("{K1},k9:ed25519-public:{public}");
+    let affinity = AffinityLayer::builder()
+        .keyring(Keyring::parse_with_id_secret(&ring, ids).unwrap())
+        .service("checkout")
+        .rollout(town())
+        .serving(name("A"))
+        .build()
+        .unwrap();
+    let refused = PeerForwardLayer::new(affinity, Groups::default(), ()).map(|_| ());
+    assert_eq!(refused, Err(PeersError::VerifyingKey));
+}

@@ -33,7 +33,7 @@ fn mark(by: &PinCodec, group: &str, made: u64) -> String {
 }
 
 #[tokio::test]
-async fn a_mark_that_no_peer_has_made_is_removed_counted_and_ignored() {
+async fn a_mark_that_no_peer_has_made_is_removed_counted_and_chooses_nothing() {
     let unsigned = {
         let mark = mark(&service(), "A", START);
         let (message, _) = mark.rsplit_once('.').unwrap();
@@ -90,14 +90,19 @@ async fn a_mark_that_no_peer_has_made_is_removed_counted_and_ignored() {
         );
         let counted = a.counted("affinity_hops_rejected_total");
         assert_eq!(counted, [(cause.to_owned(), 1)], "{row}");
-        // nor does it stand in the way of the mark that is made here
+        // it has come over one hop, as far as anybody can tell: it goes over no second one
         let reply = a.get(&token("B", 7), &[("affinity-hop", &sent)]).await;
-        assert_eq!(reply.served(), (200, "B"), "{row}");
+        assert_eq!(reply.status, 421, "{row}");
+        assert_eq!(reply.headers["affinity-misdirected"], "1", "{row}");
+        assert_eq!(reply.cookie(), None, "{row}: the pin is kept");
+        // who has marked it has taken its pin off: no other session begins in its place
+        let reply = a.send(ask(&[("affinity-hop", &sent)])).await;
         assert_eq!(
-            b.asked()[0].session,
-            Some(SessionId::from_random(7)),
+            (reply.status.as_u16(), reply.cookie()),
+            (421, None),
             "{row}"
         );
+        assert!(a.asked().is_empty() && b.asked().is_empty(), "{row}");
     }
 }
 
@@ -144,8 +149,11 @@ async fn a_mark_that_is_sent_again_with_another_cookie_chooses_nothing_but_its_o
     }
     mesh.clock.set(Timestamp::from_secs(START + 360));
     let reply = a.get(&token("B", 7), &[("affinity-hop", &mark)]).await;
-    assert_eq!(reply.served(), (200, "B"), "the mark is over");
-    assert!(a.asked().is_empty() && b.asked().len() == 1);
+    assert_eq!(
+        reply.status, 421,
+        "the mark is over, and the request has had its hop"
+    );
+    assert!(a.asked().is_empty() && b.asked().is_empty());
 }
 
 #[tokio::test]
@@ -174,4 +182,18 @@ async fn a_layer_that_is_no_group_removes_marks_and_takes_none() {
     let reply = lonely.send(ask(&[("affinity-hop", &mark)])).await;
     assert_eq!((reply.served(), reply.cookie()), ((200, "B"), None));
     assert_eq!(lonely.asked()[0].session, Some(SessionId::from_random(9)));
+}
+
+#[tokio::test]
+async fn a_mark_for_a_group_that_is_aborted_here_is_not_served() {
+    let mesh = Mesh::new();
+    let [a, b] = mesh.two();
+    b.abort(&mesh.clock, "B");
+    // A has not heard of it yet
+    let reply = a.get(&token("B", 7), &[]).await;
+    assert_eq!(reply.status, 503);
+    assert!(reply.body.contains("state-behind"), "{}", reply.body);
+    assert_eq!(reply.headers["retry-after"], "1");
+    assert_eq!(reply.cookie(), None, "the pin is kept");
+    assert!(a.asked().is_empty() && b.asked().is_empty());
 }
