@@ -24,7 +24,7 @@ pub const MAX_TOKEN: usize = 512;
 const TYPE: &str = "affinity+jwt";
 
 /// The most candidates of one carrier that are verified with Ed25519, each of which costs as much as
-/// twenty with HS256.
+/// forty with HS256.
 pub const MAX_ASYMMETRIC: usize = 2;
 
 /// Opens the pins of one service with the keys of one ring, and makes none.
