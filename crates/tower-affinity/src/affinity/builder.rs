@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use tower_affinity_core::{
-    Clock, CodeCollision, GroupName, InvalidName, Lifetimes, PinCodec, PinStore, Readiness,
+    Clock, CodeCollision, GroupName, InvalidName, Level, Lifetimes, PinCodec, PinStore, Readiness,
     ServiceName,
 };
 
@@ -39,6 +39,15 @@ pub enum BuildError {
     /// A scope hands pins on that are known only once an endpoint has answered.
     #[error("the scope {path} cannot propagate sessions that are bound to endpoints")]
     Propagate {
+        /// The paths of the scope.
+        path: PathPattern,
+    },
+    /// A scope binds sessions to endpoints in a process that serves one group: whichever process of it
+    /// the balancer in front has chosen serves the request.
+    #[error(
+        "the scope {path} has the level `endpoint`, which only a gateway can keep; use `group`"
+    )]
+    Endpoint {
         /// The paths of the scope.
         path: PathPattern,
     },
@@ -108,7 +117,7 @@ impl AffinityBuilder {
     /// The group that this process is, where a balancer and not a gateway is in front: new
     /// sessions are its own, and a request for another group is answered 421, or forwarded where the
     /// layer is given to a [`PeerForwardLayer`](crate::PeerForwardLayer). By default the layer
-    /// decides, and the application branches on the decision.
+    /// decides, and the application branches on the decision. No scope has the level `endpoint` then.
     pub fn serving(self, group: GroupName) -> Self {
         Self {
             serving: Some(group),
@@ -239,6 +248,9 @@ impl AffinityBuilder {
             let path = scope.path().clone();
             if scope.propagates_endpoints() {
                 return Err(BuildError::Propagate { path });
+            }
+            if self.serving.is_some() && scope.policy().level == Level::Endpoint {
+                return Err(BuildError::Endpoint { path });
             }
             if let Some(why) = scope.without_effect() {
                 return Err(BuildError::Scope { path, why });

@@ -94,10 +94,6 @@ impl AffinityLayer {
         &self.assign
     }
 
-    pub(crate) fn as_pin(&self) -> &PinLayer {
-        &self.pin
-    }
-
     /// What counts for all of it.
     pub(crate) fn recorder(&self) -> &Recorder {
         self.signal.as_recorder()

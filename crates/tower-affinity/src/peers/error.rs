@@ -9,9 +9,6 @@ pub enum PeersError {
     /// It does not say which group this process is.
     #[error("the group of this process was not given: AffinityBuilder::serving names it")]
     NotServing,
-    /// A scope binds sessions to endpoints, and a process serves every request of its group.
-    #[error("a scope has the level `endpoint`, which only a gateway can keep; use `group`")]
-    EndpointScope,
     /// The ring has a key that only verifies, and marks of peers that sign with it would not be
     /// taken here.
     #[error(

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tower_affinity_core::Level;
 use tower_layer::Layer;
 
 use super::error::PeersError;
@@ -32,15 +31,10 @@ impl<C> PeerForwardLayer<C> {
     ///
     /// # Errors
     ///
-    /// If `affinity` does not say which group this process is, has a scope of level `endpoint`, or a
-    /// key that only verifies.
+    /// If `affinity` does not say which group this process is, or has a key that only verifies.
     pub fn new(affinity: AffinityLayer, peers: Groups, connect: C) -> Result<Self, PeersError> {
         let assign = affinity.as_assign();
         let group = assign.as_serving().ok_or(PeersError::NotServing)?.clone();
-        let mut scopes = affinity.as_pin().as_scopes().iter();
-        if scopes.any(|scope| scope.policy().level == Level::Endpoint) {
-            return Err(PeersError::EndpointScope);
-        }
         if !assign.as_codec().takes_all_hops() {
             return Err(PeersError::VerifyingKey);
         }

@@ -23,7 +23,8 @@
 //! - Which groups are ready is told by the endpoints: a group of which none is known counts as down, and
 //!   after ten seconds its sessions move. So the lists come before the first request.
 //! - The group of the process needs no entry among the endpoints, and one does no harm.
-//! - Level [`Endpoint`](crate::core::Level::Endpoint) is refused: a process that gets a request of its
+//! - Level [`Endpoint`](crate::core::Level::Endpoint) is refused where the
+//!   [`AffinityLayer`](crate::AffinityLayer) is built: a process that gets a request of its
 //!   own group serves it, whatever endpoint the pin names.
 //! - It stands around a whole router and not inside of a `nest`, which cuts the path.
 //!

@@ -100,10 +100,6 @@ impl PinLayer {
         self.with(|wire| wire.takes_hops = true)
     }
 
-    pub(crate) fn as_scopes(&self) -> &[Arc<Scope>] {
-        &self.wire.scopes
-    }
-
     fn with(mut self, change: impl FnOnce(&mut Wire)) -> Self {
         let wire = Arc::make_mut(&mut self.wire);
         change(wire);

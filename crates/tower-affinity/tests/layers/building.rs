@@ -143,3 +143,29 @@ fn a_setting_of_a_scope_that_could_never_take_effect_is_refused() {
     }
     assert!(!refused(hint(Level::Follow)) && refused(latest(Level::Follow)));
 }
+
+/// The balancer in front chooses the process, and no cookie of ours changes that.
+#[test]
+fn a_process_that_is_one_group_cannot_keep_sessions_on_endpoints() {
+    use tower_affinity::core::Level;
+    use tower_affinity::wire::{PathPattern, Scope};
+
+    let builder = |level| {
+        AffinityLayer::builder()
+            .keyring(Keyring::parse(K1).unwrap())
+            .service("checkout")
+            .rollout(rollout(1, &[("A", 1)]))
+            .scope(Scope::new("/upload/*".parse().unwrap()).level(level))
+            .scope(Scope::new(PathPattern::all()))
+    };
+    let serving = |level| builder(level).serving("A".parse().unwrap());
+    assert_eq!(
+        refused(serving(Level::Endpoint)),
+        "the scope /upload/* has the level `endpoint`, which only a gateway can keep; use `group`"
+    );
+    assert!(serving(Level::Group).build().is_ok());
+    assert!(
+        builder(Level::Endpoint).build().is_ok(),
+        "what balances itself keeps them"
+    );
+}

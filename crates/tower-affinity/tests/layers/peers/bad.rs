@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::Response;
-use tower_affinity::core::{AbortRequest, AlwaysReady, Clock, Level};
+use tower_affinity::core::{AbortRequest, AlwaysReady, Clock};
 use tower_affinity::peers::PeersError;
 use tower_affinity::wire::{PathPattern, Scope};
 use tower_affinity::{AffinityLayer, Groups, Keyring, PeerForwardLayer};
@@ -127,13 +127,13 @@ async fn a_request_whose_client_goes_away_before_a_peer_answers_is_counted_as_th
 }
 
 #[test]
-fn a_layer_that_is_no_group_or_keeps_endpoints_cannot_forward() {
-    let layer = |serving: bool, level: Level| {
+fn a_layer_that_is_no_group_cannot_forward() {
+    let layer = |serving: bool| {
         let builder = AffinityLayer::builder()
             .keyring(Keyring::parse(K1).unwrap())
             .service("checkout")
             .rollout(town())
-            .scope(Scope::new(PathPattern::all()).level(level));
+            .scope(Scope::new(PathPattern::all()));
         let builder = match serving {
             true => builder.serving(name("A")),
             false => builder,
@@ -141,9 +141,8 @@ fn a_layer_that_is_no_group_or_keeps_endpoints_cannot_forward() {
         let affinity = builder.build().unwrap();
         PeerForwardLayer::new(affinity, Groups::default(), ()).map(|_| ())
     };
-    assert_eq!(layer(true, Level::Group), Ok(()));
-    assert_eq!(layer(false, Level::Group), Err(PeersError::NotServing));
-    assert_eq!(layer(true, Level::Endpoint), Err(PeersError::EndpointScope));
+    assert_eq!(layer(true), Ok(()));
+    assert_eq!(layer(false), Err(PeersError::NotServing));
 }
 
 #[test]
