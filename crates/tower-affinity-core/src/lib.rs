@@ -33,8 +33,8 @@ pub use assign::{
 };
 pub use clock::Clock;
 pub use decide::{
-    Absence, Cause, Cohort, Decision, Fault, Hinted, Inputs, Kind, Newer, NotTold, Outcome,
-    Presented, Serving, Shown, Told, decide, hinted,
+    Absence, Cause, Cohort, Decision, Fault, Forwarding, Hinted, Inputs, Kind, Newer, NotTold,
+    Outcome, Presented, Serving, Shown, Told, decide, hinted,
 };
 pub use experiment::{
     Arm, ArmCodes, ArmName, Experiment, ExperimentError, ExperimentName, ExperimentSet, Given,

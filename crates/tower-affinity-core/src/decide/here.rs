@@ -1,7 +1,7 @@
 //! A service without a gateway: what this very process is has a say.
 
-use super::{Cause, Decision, Inputs, Kind};
-use crate::{Group, GroupId, State};
+use super::{Cause, Decision, Forwarding, Inputs, Kind};
+use crate::{Group, GroupId, Serving, State};
 
 impl Inputs<'_> {
     /// The group of this process, where it takes new sessions: the balancer in front has drawn
@@ -14,8 +14,15 @@ impl Inputs<'_> {
     /// Whether the draw decides: there is no balancer in front, or it has drawn a group that takes no
     /// new sessions, and what belongs to others is taken to them.
     pub(super) fn is_drawn(&self) -> bool {
-        self.serving
-            .is_none_or(|serving| serving.forwards && self.drawn_here().is_none())
+        self.serving.is_none_or(|serving| {
+            serving.forwarding != Forwarding::Never && self.drawn_here().is_none()
+        })
+    }
+
+    /// Whether the draw decides where a session begins.
+    pub(super) fn draws_sessions(&self) -> bool {
+        let by_weight = |serving: Serving<'_>| serving.forwarding == Forwarding::ByWeight;
+        self.is_drawn() || self.serving.is_some_and(by_weight)
     }
 
     /// Where a request goes that has no session: the stable group, or this very process if a
@@ -36,7 +43,8 @@ impl Inputs<'_> {
     pub(super) fn served_here(&self, decision: Decision) -> Decision {
         let elsewhere = self.serving.is_some_and(|serving| {
             let group = decision.group.as_ref();
-            !serving.forwards && group.is_some_and(|group| group.name() != serving.group)
+            let refuses = serving.forwarding == Forwarding::Never;
+            refuses && group.is_some_and(|group| group.name() != serving.group)
         });
         if !elsewhere || decision.kind == Kind::Refused {
             return decision;

@@ -47,8 +47,20 @@ impl std::fmt::Debug for Inputs<'_> {
 pub struct Serving<'a> {
     /// The group.
     pub group: &'a GroupName,
-    /// Whether this process takes what belongs to another group there, instead of refusing it.
-    pub forwards: bool,
+    /// What becomes of a request that belongs to another group.
+    pub forwarding: Forwarding,
+}
+
+/// What becomes of a request that belongs to another group than that of the process it has reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forwarding {
+    /// It is refused. New sessions are the process's own.
+    #[default]
+    Never,
+    /// It is taken there. New sessions are the process's own while its group is active.
+    Foreign,
+    /// It is taken there, and new sessions are drawn by weight, whichever process they reach.
+    ByWeight,
 }
 
 /// What the client showed, trusted or not.

@@ -25,7 +25,7 @@ mod told;
 
 pub use self::decision::{Cause, Cohort, Decision, Kind, Outcome};
 pub use self::hint::{Hinted, hinted};
-pub use self::inputs::{Absence, Fault, Inputs, Newer, Presented, Serving, Shown};
+pub use self::inputs::{Absence, Fault, Forwarding, Inputs, Newer, Presented, Serving, Shown};
 pub use self::rule::decide;
 pub(crate) use self::rule::may_release;
 pub use self::told::{NotTold, Told};

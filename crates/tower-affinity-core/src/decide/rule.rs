@@ -193,7 +193,12 @@ impl Inputs<'_> {
         if absence == Absence::Preflight {
             return without_session(self.default_group());
         }
-        let group = if self.is_drawn() {
+        let drawn = match absence {
+            // no session begins
+            Absence::Withheld => self.is_drawn(),
+            _ => self.draws_sessions(),
+        };
+        let group = if drawn {
             match self.draw_new(policy, self.presented.key.unwrap_or(self.fresh.into())) {
                 Some(group) => group,
                 None => return refused(Cause::NoReady, None),

@@ -3,6 +3,7 @@
 
 mod ask;
 mod behind;
+mod by_weight;
 mod compatible;
 mod endpoint;
 mod forwarding;

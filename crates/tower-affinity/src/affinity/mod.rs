@@ -5,6 +5,7 @@ mod extension;
 
 use std::sync::Arc;
 
+use tower_affinity_core::Forwarding;
 use tower_layer::Layer;
 
 pub use self::builder::{AffinityBuilder, BuildError};
@@ -86,7 +87,14 @@ impl AffinityLayer {
 
     /// The layer of a process that takes what belongs to other groups to `peers`.
     pub(crate) fn forwarding(self, peers: Groups) -> Self {
-        let assign = self.assign.readiness(Arc::new(peers)).forwards();
+        let assign = self.assign.readiness(Arc::new(peers));
+        let assign = assign.forwarding(Forwarding::Foreign);
+        Self { assign, ..self }
+    }
+
+    /// New sessions are drawn by weight as well.
+    pub(crate) fn by_weight(self) -> Self {
+        let assign = self.assign.forwarding(Forwarding::ByWeight);
         Self { assign, ..self }
     }
 

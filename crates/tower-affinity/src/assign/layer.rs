@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{
-    AlwaysReady, Clock, CodeCollision, DrawSalt, GroupName, PinCodec, PinStore, Readiness,
+    AlwaysReady, Clock, CodeCollision, DrawSalt, Forwarding, GroupName, PinCodec, PinStore,
+    Readiness,
 };
 use tower_layer::Layer;
 
@@ -41,7 +42,7 @@ impl AssignLayer {
                 ready: Arc::new(AlwaysReady),
                 peers: Arc::new(AlwaysReady),
                 serving: None,
-                forwards: false,
+                forwarding: Forwarding::Never,
                 clock: Arc::new(SystemClock::new()),
                 recorder: Recorder::default(),
                 expiries: Expiries::default(),
@@ -81,9 +82,9 @@ impl AssignLayer {
         self.with(|state| state.store = Some(store))
     }
 
-    /// What belongs to another group is taken there.
-    pub(crate) fn forwards(self) -> Self {
-        self.with(|state| state.forwards = true)
+    /// What becomes of that which belongs to another group; by default it is refused.
+    pub(crate) fn forwarding(self, forwarding: Forwarding) -> Self {
+        self.with(|state| state.forwarding = forwarding)
     }
 
     pub(crate) fn as_serving(&self) -> Option<&GroupName> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tower_affinity_core::{
-    Clock, DrawSalt, GroupCodes, GroupName, GroupRef, PinCodec, PinStore, Readiness, Rollout,
-    Serving, SessionPin, StoreCall,
+    Clock, DrawSalt, Forwarding, GroupCodes, GroupName, GroupRef, PinCodec, PinStore, Readiness,
+    Rollout, Serving, SessionPin, StoreCall,
 };
 
 use super::endpoints::Endpoints;
@@ -26,7 +26,7 @@ pub(super) struct State {
     pub(super) ready: Arc<dyn Readiness>,
     pub(super) peers: Arc<dyn Readiness>,
     pub(super) serving: Option<GroupName>,
-    pub(super) forwards: bool,
+    pub(super) forwarding: Forwarding,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,
     pub(super) expiries: Expiries,
@@ -53,9 +53,9 @@ impl View {
 
 impl State {
     pub(super) fn serving(&self) -> Option<Serving<'_>> {
-        let forwards = self.forwards;
+        let forwarding = self.forwarding;
         let serving = self.serving.as_ref();
-        serving.map(|group| Serving { group, forwards })
+        serving.map(|group| Serving { group, forwarding })
     }
 
     /// A pin was verified, or is going to be issued.

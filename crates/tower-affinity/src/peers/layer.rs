@@ -53,6 +53,19 @@ impl<C> PeerForwardLayer<C> {
         })
     }
 
+    /// Draws new sessions by the weights of the rollout, as a gateway does, and forwards those that belong
+    /// to another group. By default a new session is this process's own while its group is active,
+    /// whatever the weights: so a group gets the share of its processes.
+    ///
+    /// A process of a group of weight 0 keeps none then, so what is listed as peers has to be there before
+    /// the first request. Pins, and what has no session, are served as by default.
+    pub fn by_weight(self) -> Self {
+        Self {
+            affinity: self.affinity.by_weight(),
+            ..self
+        }
+    }
+
     /// How often a forwarded request is sent again; see [`Retries`] for the defaults.
     pub fn retries(self, retries: Retries) -> Self {
         Self {

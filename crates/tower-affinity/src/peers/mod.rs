@@ -8,10 +8,13 @@
 //! group, and takes everything else to an endpoint of the group that was decided. The process that
 //! the client has reached reads the pin, counts its session, and writes the pin.
 //!
-//! - A session without a pin is this process's own while its group is active: the balancer has drawn.
-//!   If it is not (it drains, or was aborted), new sessions are drawn by the weights and forwarded, so
-//!   that an aborted commit serves nobody, although the balancer still sends it requests. What has no
-//!   session goes to the stable group then. So checks of the process's own health belong outside of
+//! - A session without a pin is this process's own while its group is active: the balancer has drawn. So a
+//!   canary of weight 1 % that is one of three processes begins a third of all sessions. With
+//!   [`by_weight`](PeerForwardLayer::by_weight) they are drawn by the weights and forwarded: the shares are
+//!   those of the rollout, and most sessions of a balancer that knows no weights take one hop more.
+//! - If its group is not active (it drains, or was aborted), new sessions are drawn by the weights and
+//!   forwarded, so that an aborted commit serves nobody, although the balancer still sends it requests. What
+//!   has no session goes to the stable group then. So checks of the process's own health belong outside of
 //!   this layer.
 //! - An error of the balance becomes an answer as by [`RespondLayer`](crate::RespondLayer), such as
 //!   503 `no-ready-endpoint`; the application's own error type stays.

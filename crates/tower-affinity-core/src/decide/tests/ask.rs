@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::fixtures::{Counted, View, after, at, drawn_to, id, lifetimes, name, salt, session};
 use crate::{
-    AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, GroupName,
-    GroupRef, Inputs, Level, LiveCounts, NewGroup, Newer, OnGone, OnNavigation, OnStep, Outcome,
-    Override, Policy, Presented, Revision, Rollout, Serving, SessionId, SessionPin, Shown,
+    AbortPolicy, AbortRequest, Absence, AlwaysReady, Cohort, Decision, DrawKey, Fault, Forwarding,
+    GroupName, GroupRef, Inputs, Level, LiveCounts, NewGroup, Newer, OnGone, OnNavigation, OnStep,
+    Outcome, Override, Policy, Presented, Revision, Rollout, Serving, SessionId, SessionPin, Shown,
     Timestamp, decide,
 };
 
@@ -53,7 +53,7 @@ pub(super) struct Ask {
     pub(super) rollout: Rollout,
     pub(super) view: View,
     pub(super) serving: Option<GroupName>,
-    pub(super) forwards: bool,
+    pub(super) forwarding: Forwarding,
     pub(super) now: Timestamp,
     pub(super) newer: Newer,
     pub(super) fresh: SessionId,
@@ -82,7 +82,7 @@ impl Ask {
             rollout,
             view: View::default(),
             serving: None,
-            forwards: false,
+            forwarding: Forwarding::Never,
             now: at(0),
             newer: Newer::Unasked,
             live: LiveCounts::Unknown,
@@ -198,7 +198,15 @@ impl Ask {
     /// In a process of that group that takes what belongs to others to them.
     pub(super) fn forwarding(self, group: &str) -> Self {
         Self {
-            forwards: true,
+            forwarding: Forwarding::Foreign,
+            ..self.serving(group)
+        }
+    }
+
+    /// In a process of that group that draws new sessions by weight.
+    pub(super) fn by_weight(self, group: &str) -> Self {
+        Self {
+            forwarding: Forwarding::ByWeight,
             ..self.serving(group)
         }
     }
@@ -235,7 +243,7 @@ impl Ask {
             salt: &salt(),
             serving: self.serving.as_ref().map(|group| Serving {
                 group,
-                forwards: self.forwards,
+                forwarding: self.forwarding,
             }),
             now: self.now,
             fresh: self.fresh,

@@ -13,8 +13,8 @@ use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use tower::{Layer, Service, ServiceExt, service_fn};
 use tower_affinity::balance::{BalanceBody, Endpoint, Groups, ReplayBody};
 use tower_affinity::core::{
-    AbortRequest, AlwaysReady, Change, GroupId, Lifetimes, PinCodec, Refusal, Revision, Rollout,
-    SessionId, SessionPin, Timestamp,
+    AbortRequest, AlwaysReady, Change, Forwarding, GroupId, Lifetimes, PinCodec, Refusal, Revision,
+    Rollout, SessionId, SessionPin, Timestamp,
 };
 use tower_affinity::record::Recorder;
 use tower_affinity::respond::UpstreamFault;
@@ -101,12 +101,17 @@ impl Mesh {
 
     /// A process of `group` that knows no peers yet.
     pub(super) fn process(&self, group: &str, port: u16, rollout: Rollout) -> Process {
-        self.start(group, port, rollout, true)
+        self.start(group, port, rollout, Forwarding::Foreign)
+    }
+
+    /// One that draws new sessions by weight.
+    pub(super) fn by_weight(&self, group: &str, port: u16, rollout: Rollout) -> Process {
+        self.start(group, port, rollout, Forwarding::ByWeight)
     }
 
     /// One that does not forward.
     pub(super) fn lonely(&self, group: &str, port: u16, rollout: Rollout) -> Process {
-        self.start(group, port, rollout, false)
+        self.start(group, port, rollout, Forwarding::Never)
     }
 
     /// Processes of `A` at port 1 and `B` at port 2 that know each other.
@@ -117,7 +122,7 @@ impl Mesh {
         [a, b]
     }
 
-    fn start(&self, group: &str, port: u16, rollout: Rollout, forwards: bool) -> Process {
+    fn start(&self, group: &str, port: u16, rollout: Rollout, forwarding: Forwarding) -> Process {
         let (rollouts, peers) = (Rollouts::from(rollout), Groups::new(self.clock.clone()));
         let (asked, says) = (Arc::default(), Arc::default());
         let metrics = DebuggingRecorder::new();
@@ -134,11 +139,12 @@ impl Mesh {
             .build()
             .unwrap();
         let app = app(group, &asked, &says);
-        let reach: Reach = if forwards {
-            let layer = PeerForwardLayer::new(affinity, peers.clone(), self.connect()).unwrap();
-            reach(layer.layer(app))
-        } else {
-            reach(affinity.layer(app))
+        let layer =
+            |affinity| PeerForwardLayer::new(affinity, peers.clone(), self.connect()).unwrap();
+        let reach: Reach = match forwarding {
+            Forwarding::Never => reach(affinity.layer(app)),
+            Forwarding::Foreign => reach(layer(affinity).layer(app)),
+            Forwarding::ByWeight => reach(layer(affinity).by_weight().layer(app)),
         };
         self.listen(address(port), &reach);
         Process {

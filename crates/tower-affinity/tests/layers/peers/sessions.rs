@@ -67,6 +67,39 @@ async fn new_sessions_are_the_processes_own_while_its_group_is_active_whatever_t
     assert!(a.asked().is_empty() && b.asked().is_empty());
 }
 
+#[tokio::test]
+async fn new_sessions_are_drawn_by_weight_and_forwarded_where_that_is_wanted() {
+    let mesh = Mesh::new();
+    let (a, b) = (
+        mesh.process("A", 1, town()),
+        mesh.by_weight("B", 2, town()), // of weight 0
+    );
+    b.knows("A", &[1]);
+    let mut pins = Vec::new();
+    for _ in 0..20 {
+        let reply = b.send(ask(&[])).await;
+        assert_eq!(reply.served(), (200, "A"));
+        assert_eq!(reply.headers.get_all("set-cookie").iter().count(), 1);
+        pins.push(reply.cookie().expect("a session began"));
+    }
+    assert!(b.asked().is_empty(), "weight 0 served a new session");
+    let said: Vec<String> = a.asked().into_iter().map(|asked| asked.said).collect();
+    assert_eq!(said, vec!["assigned/new@A"; 20]);
+    let counted = b.counted("affinity_peer_requests_total");
+    assert_eq!(counted, [("A forwarded".to_owned(), 20)]);
+    assert!(
+        a.counted("affinity_pins_planted_total").is_empty(),
+        "the process that was sent to wrote a pin"
+    );
+    // whoever is reached next knows the session by it
+    for (pin, process) in pins.iter().zip([&a, &b].into_iter().cycle()) {
+        assert_eq!(process.get(pin, &[]).await.served(), (200, "A"));
+    }
+    assert!(a.asked().iter().all(|asked| asked.said == "pinned/ok@A"));
+    // a session that is pinned here stays, whatever the weight
+    assert_eq!(b.get(&token("B", 7), &[]).await.served(), (200, "B"));
+}
+
 /// What a process of an aborted commit does with everything that it still gets.
 async fn serves_nobody(mesh: &Mesh, a: &Process, b: &Process) {
     let fresh = b.send(ask(&[])).await;
