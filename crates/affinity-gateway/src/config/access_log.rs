@@ -25,7 +25,7 @@ pub(super) fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<AccessLo
     let path = path.and_then(|field| sources.field_path(&field));
     let format = log.field("format");
     let format = match format {
-        Some(field) => field.word(&FORMATS, &[])?,
+        Some(field) => field.word(&FORMATS)?,
         None => AccessFormat::Json,
     };
     log.finish();

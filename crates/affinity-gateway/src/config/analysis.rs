@@ -57,7 +57,7 @@ fn terms(analysis: &Section<'_>) -> Option<Terms> {
     let measures = measures.map_or(Some(default.measures()), |field| {
         let words = Measure::ALL.map(|measure| (measure.name(), measure));
         let items = field.items(words.len(), MEASURES)?;
-        let named: Option<Vec<_>> = items.iter().map(|item| item.word(&words, &[])).collect();
+        let named: Option<Vec<_>> = items.iter().map(|item| item.word(&words)).collect();
         let measures = Measures::of(&named?);
         if measures.is_none() {
             field.refuse("names none; accepted: at least one measure");

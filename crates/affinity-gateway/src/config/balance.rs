@@ -16,7 +16,7 @@ pub(super) const CHOICES: [(&str, Choice); 2] = [
 
 pub(super) fn read(upstream: &Section<'_>) -> Balancing {
     let choice = upstream.field("balance");
-    let choice = choice.and_then(|field| field.word(&CHOICES, &[]));
+    let choice = choice.and_then(|field| field.word(&CHOICES));
     let limit = upstream.field("max_in_flight");
     let limit = limit.and_then(|field| field.integer(&IN_FLIGHT));
     let ejection = upstream.field("ejection");

@@ -52,7 +52,7 @@ pub(super) fn read(pin: &Section<'_>, service: Option<&ServiceName>) -> Option<C
     let section = pin.section("cookie");
     let secure = section.field("secure").and_then(|field| field.flag());
     let name = written(&section, "name", |field| field.text("a cookie name"));
-    let same_site = written(&section, "same_site", |field| field.word(&SAME_SITES, &[]));
+    let same_site = written(&section, "same_site", |field| field.word(&SAME_SITES));
     let partitioned = written(&section, "partitioned", Field::flag);
     section.finish();
 

@@ -83,13 +83,9 @@ impl<'a> Field<'a> {
         parsed
     }
 
-    /// One of a closed list of words; the words that belong to later versions are told as such.
-    pub(crate) fn word<T: Clone>(&self, words: &[(&str, T)], later: &[&str]) -> Option<T> {
+    /// One of a closed list of words.
+    pub(crate) fn word<T: Clone>(&self, words: &[(&str, T)]) -> Option<T> {
         let written = self.value.get_ref().as_str();
-        if written.is_some_and(|written| later.contains(&written)) {
-            self.refuse("is not supported by this version");
-            return None;
-        }
         let found = written.and_then(|written| words.iter().find(|(word, _)| *word == written));
         if found.is_none() {
             let words: Vec<_> = words

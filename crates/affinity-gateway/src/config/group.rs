@@ -195,7 +195,7 @@ fn state(section: &Section<'_>) -> Option<GroupState> {
         ("retired", Some(GroupState::Retired)),
     ];
     let state = match section.field("state") {
-        Some(field) => field.word(&words, &[])?,
+        Some(field) => field.word(&words)?,
         None => Some(GroupState::Active),
     };
     let target = section.field("abort_to");

@@ -141,7 +141,7 @@ fn carriers(pin: &Section<'_>) -> Vec<Carrier> {
     let accepted = "\"cookie\", \"header\" or both, each once";
     let mut named: Vec<Carrier> = Vec::new();
     for item in field.items(CARRIERS.len(), accepted).unwrap_or_default() {
-        match item.word(&CARRIERS, &[]) {
+        match item.word(&CARRIERS) {
             Some(carrier) if named.contains(&carrier) => {
                 item.refuse(format!("is named twice; accepted: {accepted}"));
             }

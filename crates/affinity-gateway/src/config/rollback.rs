@@ -39,7 +39,7 @@ impl RollbackPolicy {
 pub(super) fn read(rollback: &Section<'_>, max_age: Duration) -> Rollback {
     let policy = rollback
         .field("policy")
-        .and_then(|f| f.word(&RollbackPolicy::WORDS, &[]));
+        .and_then(|f| f.word(&RollbackPolicy::WORDS));
     let field = rollback.field("within");
     let within = field.as_ref().and_then(|field| field.duration(&WITHIN));
     if let (Some(field), Some(within)) = (&field, within)

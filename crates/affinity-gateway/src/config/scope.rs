@@ -135,23 +135,21 @@ fn everything() -> ScopeSetting {
 fn one(section: &Section<'_>, pin_cookie: Option<&str>) -> Option<ScopeSetting> {
     let path = section.required("path", PATTERN);
     let path = path.and_then(|field| field.parsed(PATTERN, pattern));
-    let affinity = section.field("affinity").and_then(|f| f.word(&LEVELS, &[]));
+    let affinity = section.field("affinity").and_then(|f| f.word(&LEVELS));
     let assign = section
         .field("assign")
         .and_then(|field| assign(&field, pin_cookie));
     let on_gone = section
         .field("on_gone")
-        .and_then(|field| field.word(&ON_GONE, &[]));
+        .and_then(|field| field.word(&ON_GONE));
     let on_step = section
         .field("on_step")
-        .and_then(|field| field.word(&ON_STEP, &[]));
+        .and_then(|field| field.word(&ON_STEP));
     let on_navigation = section
         .field("on_navigation")
-        .and_then(|field| field.word(&ON_NAVIGATION, &[]));
+        .and_then(|field| field.word(&ON_NAVIGATION));
     let hint = section.field("hint").and_then(|field| hint(&field));
-    let cache = section
-        .field("cache")
-        .and_then(|field| field.word(&CACHES, &[]));
+    let cache = section.field("cache").and_then(|field| field.word(&CACHES));
     let streaming = section.field("streaming").and_then(|field| field.flag());
     let restart = section
         .field("restart_url")

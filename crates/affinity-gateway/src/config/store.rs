@@ -76,7 +76,7 @@ pub(super) fn read(root: &Section<'_>, sources: &Sources<'_>) -> Option<StoreSet
     let store = root.field("store")?.section();
     let words = StoreKind::WORDS.map(|word| (word, word));
     let kind = store.required("kind", KINDS);
-    let kind = kind.and_then(|field| field.word(&words, &[]));
+    let kind = kind.and_then(|field| field.word(&words));
     let timeout = store
         .field("timeout")
         .and_then(|field| field.duration(&TIMEOUT));

@@ -119,7 +119,7 @@ pub(super) fn read(upstream: &Section<'_>, sources: &Sources<'_>) -> Upstream {
 }
 
 pub(super) fn protocol(field: &Field<'_>) -> Option<EndpointProtocol> {
-    field.word(&EndpointProtocol::WORDS, &[])
+    field.word(&EndpointProtocol::WORDS)
 }
 
 /// What is spoken has to fit whether there is TLS.

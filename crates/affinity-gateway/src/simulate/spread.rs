@@ -56,7 +56,7 @@ impl Length {
     pub(super) fn read(section: &Section<'_>) -> Option<Self> {
         let words = [("fixed", 0), ("exponential", 1), ("lognormal", 2)];
         let word = section.required("distribution", "\"fixed\", \"exponential\", \"lognormal\"");
-        let word = word.and_then(|field| field.word(&words, &[]));
+        let word = word.and_then(|field| field.word(&words));
         let length = match word? {
             2 => {
                 let (p50, p95) = (span(section, "p50"), span(section, "p95"));
@@ -119,7 +119,7 @@ impl Think {
     pub(super) fn read(section: &Section<'_>) -> Option<Self> {
         let words = [("fixed", false), ("exponential", true)];
         let word = section.required("distribution", "\"fixed\", \"exponential\"");
-        let word = word.and_then(|field| field.word(&words, &[]));
+        let word = word.and_then(|field| field.word(&words));
         let mean = span(section, "mean");
         section.finish();
         Some(match (word?, mean?) {

@@ -135,9 +135,9 @@ pub(super) fn read(step: &Section<'_>, groups: &[GroupName]) -> Option<Step> {
         );
     }
     let until = step.field("until");
-    let until = until.map(|field| field.word(&[("drained", true)], &[]));
+    let until = until.map(|field| field.word(&[("drained", true)]));
     let gate = step.field("gate");
-    let gate = gate.map(|field| field.word(&Gate::WORDS, &[]));
+    let gate = gate.map(|field| field.word(&Gate::WORDS));
     let hold = match (step.field("hold"), &until) {
         (Some(field), _) => field.duration(&HOLD),
         (None, Some(_)) => Some(Duration::ZERO),
