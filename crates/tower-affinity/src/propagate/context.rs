@@ -35,8 +35,9 @@ pub(crate) struct ForEndpoint(pub(crate) HeaderValue);
 impl Propagation {
     /// That of a request that a gateway has sent on, with the pin from its `affinity-pin`.
     ///
-    /// Only for services that nobody but a gateway of ours can reach: it removes what clients send
-    /// under this name. What is dropped is counted by `recorder`.
+    /// Prefer a [`FromGatewayLayer`](crate::FromGatewayLayer), which knows whom to believe: this
+    /// believes everybody, and is only for services that nobody but a gateway of ours can reach,
+    /// which removes what clients send under this name. What is dropped is counted by `recorder`.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap, recorder: &Recorder) -> Self {
         let mut pins = headers.get_all(header::PIN).iter();

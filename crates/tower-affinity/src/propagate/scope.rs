@@ -10,37 +10,24 @@ use tower_service::Service;
 
 use super::context::Propagation;
 use super::current::{Scoped, scoped};
-use crate::record::Recorder;
 
 /// Makes the [`Propagation`] of a request that of the task that answers it; see the
 /// [module](super).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 #[must_use]
-pub struct PropagateScopeLayer {
-    /// What counts what is dropped, where headers are read.
-    reads: Option<Recorder>,
-}
+pub struct PropagateScopeLayer;
 
 /// The service of [`PropagateScopeLayer`].
 #[derive(Clone, Debug)]
 pub struct PropagateScope<S> {
     inner: S,
-    reads: Option<Recorder>,
 }
 
 impl PropagateScopeLayer {
-    /// A layer inside of an [`AffinityLayer`](crate::AffinityLayer), which makes the context.
+    /// A layer inside of an [`AffinityLayer`](crate::AffinityLayer) or a
+    /// [`FromGatewayLayer`](crate::FromGatewayLayer), which makes the context.
     pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// A layer for a service behind a gateway of ours, which makes the context of the request's
-    /// headers where there is none. Only for services that nobody else can reach, as with
-    /// [`Propagation::from_headers`].
-    pub fn behind_gateway(recorder: Recorder) -> Self {
-        Self {
-            reads: Some(recorder),
-        }
+        Self
     }
 }
 
@@ -48,10 +35,7 @@ impl<S> Layer<S> for PropagateScopeLayer {
     type Service = PropagateScope<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        PropagateScope {
-            inner,
-            reads: self.reads.clone(),
-        }
+        PropagateScope { inner }
     }
 }
 
@@ -67,16 +51,10 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let known = request.extensions().get::<Propagation>().cloned();
-        let propagation = known.unwrap_or_else(|| {
-            let read = |recorder| Propagation::from_headers(request.headers(), recorder);
-            let read = self.reads.as_ref().map(read).unwrap_or_default();
-            request.extensions_mut().insert(read.clone());
-            read
-        });
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let propagation = request.extensions().get::<Propagation>().cloned();
         ScopeFuture {
-            scoped: scoped(propagation, self.inner.call(request)),
+            scoped: scoped(propagation.unwrap_or_default(), self.inner.call(request)),
         }
     }
 }
