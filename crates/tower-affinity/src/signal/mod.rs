@@ -42,9 +42,11 @@
 
 pub(crate) mod said;
 mod service;
+#[cfg(test)]
+mod tests;
 
 use http::HeaderName;
-use tower_affinity_core::Outcomes;
+use tower_affinity_core::{Outcomes, Said};
 use tower_layer::Layer;
 
 pub use self::service::{ResponseFuture, SignalService};
@@ -68,14 +70,33 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Reads a value of the header `affinity-session`.
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::End, Self::Release, Self::MovedSeen];
+
+    /// The word in the header `affinity-session`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Release => "release",
+            Self::MovedSeen => "moved-seen",
+        }
+    }
+
+    /// Reads a value of the header `affinity-session`; spaces around the word do not count.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
-        match value.trim_ascii() {
-            b"end" => Some(Self::End),
-            b"release" => Some(Self::Release),
-            b"moved-seen" => Some(Self::MovedSeen),
-            _ => None,
+        let word = value.trim_ascii();
+        let mut all = Self::ALL.into_iter();
+        all.find(|signal| signal.as_str().as_bytes() == word)
+    }
+
+    /// Whether this is among what was `said`.
+    const fn is_said(self, said: Said) -> bool {
+        match self {
+            Self::End => said.end,
+            Self::Release => said.release,
+            Self::MovedSeen => said.moved_seen,
         }
     }
 }
@@ -91,14 +112,24 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Reads a value of the header `affinity-outcome`.
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Success, Self::Failure];
+
+    /// The word in the header `affinity-outcome`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+        }
+    }
+
+    /// Reads a value of the header `affinity-outcome`; spaces around the word do not count.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
-        match value.trim_ascii() {
-            b"success" => Some(Self::Success),
-            b"failure" => Some(Self::Failure),
-            _ => None,
-        }
+        let word = value.trim_ascii();
+        let mut all = Self::ALL.into_iter();
+        all.find(|outcome| outcome.as_str().as_bytes() == word)
     }
 
     /// What a pin says of it.

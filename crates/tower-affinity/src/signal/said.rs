@@ -20,23 +20,12 @@ pub(crate) fn take(extensions: &mut Extensions) -> Said {
 
 /// Puts what was said into headers, for a [`SignalLayer`](super::SignalLayer) elsewhere.
 pub(crate) fn write(said: Said, headers: &mut HeaderMap) {
-    let signals = [
-        (said.end, "end"),
-        (said.release, "release"),
-        (said.moved_seen, "moved-seen"),
-    ];
-    for (_, word) in signals.into_iter().filter(|(is_said, _)| *is_said) {
-        headers.append(SESSION, HeaderValue::from_static(word));
+    for signal in Signal::ALL.into_iter().filter(|one| one.is_said(said)) {
+        headers.append(SESSION, HeaderValue::from_static(signal.as_str()));
     }
-    let outcomes = [
-        (Outcomes::COMPLETED, "success"),
-        (Outcomes::FAILED, "failure"),
-    ];
-    for (_, word) in outcomes
-        .into_iter()
-        .filter(|(flag, _)| said.outcomes.contains(*flag))
-    {
-        headers.append(OUTCOME, HeaderValue::from_static(word));
+    let outcomes = Outcome::ALL.into_iter();
+    for outcome in outcomes.filter(|one| said.outcomes.contains(one.flag())) {
+        headers.append(OUTCOME, HeaderValue::from_static(outcome.as_str()));
     }
 }
 
