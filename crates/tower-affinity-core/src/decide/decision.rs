@@ -141,6 +141,13 @@ impl Kind {
             Self::Refused => "refused",
         }
     }
+
+    /// The kind with that word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|known| known.as_str() == word)
+    }
 }
 
 macro_rules! causes {
@@ -157,6 +164,13 @@ macro_rules! causes {
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word),* }
+            }
+
+            /// The cause with that word.
+            #[must_use]
+            pub fn parse(word: &str) -> Option<Self> {
+                let mut all = Self::ALL.iter().copied();
+                all.find(|known| known.as_str() == word)
             }
         }
     };
@@ -327,6 +341,13 @@ impl Cohort {
             Self::Established => "established",
             Self::Moved => "moved",
         }
+    }
+
+    /// The cohort with that word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|known| known.as_str() == word)
     }
 
     pub(super) fn of(pin: &SessionPin, step_revision: Revision) -> Self {

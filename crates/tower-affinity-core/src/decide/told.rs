@@ -86,11 +86,10 @@ impl SessionPin {
 /// `DECISION; cause=CAUSE`.
 fn decided(text: &str) -> Option<(Kind, Cause)> {
     let (kind, cause) = text.split_once(';')?;
-    let kind = Kind::ALL.into_iter().find(|known| known.as_str() == kind)?;
+    let kind = Kind::parse(kind)?;
     let cause = cause.trim_start().strip_prefix("cause=")?;
-    let known = Cause::ALL.iter().find(|known| known.as_str() == cause);
-    match known {
-        Some(cause) => Some((kind, *cause)),
+    match Cause::parse(cause) {
+        Some(cause) => Some((kind, cause)),
         None => is_word(cause).then_some((kind, Cause::None)),
     }
 }

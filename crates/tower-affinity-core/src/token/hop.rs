@@ -6,14 +6,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hkdf::Hkdf;
-use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 
 use super::claims::Claims;
 use super::verifier::pin;
-use super::{Key, KeyId, PinCodec};
+use super::{Key, KeyKind, PinCodec};
 use crate::pin::SKEW;
 use crate::{Cause, Cohort, Decision, Fault, GroupId, GroupRef, Kind, Timestamp};
 
@@ -33,10 +30,9 @@ const LABEL: &[u8] = b"hop";
 /// are signed by a secret that both have, whatever pins are signed with.
 #[derive(Clone)]
 pub(super) struct HopKey {
-    id: KeyId,
+    key: Key,
+    /// The encoded header of every mark that it signs.
     header: String,
-    encoding: EncodingKey,
-    decoding: DecodingKey,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,18 +58,10 @@ struct Marked<'a> {
 impl HopKey {
     /// `None` for a key that only verifies: it has nothing that two processes could share.
     pub(super) fn new(key: &Key) -> Option<Self> {
-        let mut derived = [0; 32];
-        let hkdf = Hkdf::<Sha256>::new(None, key.secret()?);
-        hkdf.expand(LABEL, &mut derived).ok()?;
-        let mut header = jsonwebtoken::Header::new(Algorithm::HS256);
-        header.typ = Some(TYPE.to_owned());
-        header.kid = Some(key.id().as_str().to_owned());
-        Some(Self {
-            id: key.id().clone(),
-            header: URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header).ok()?),
-            encoding: EncodingKey::from_secret(&derived).ok()?,
-            decoding: DecodingKey::from_secret(&derived).ok()?,
-        })
+        let key = key.derived_as(KeyKind::Hs256, LABEL)?;
+        let header = serde_json::to_vec(&key.header(TYPE)).ok()?;
+        let header = URL_SAFE_NO_PAD.encode(header);
+        Some(Self { key, header })
     }
 }
 
@@ -85,7 +73,7 @@ impl PinCodec {
     pub fn seal_hop(&self, decision: &Decision, now: Timestamp) -> Option<String> {
         let group = decision.group.as_ref();
         let group = group.filter(|_| decision.kind != Kind::Refused)?;
-        let key = self.hops().first()?;
+        let HopKey { key, header } = self.hops().first()?;
         let marked = Marked {
             aud: Cow::Borrowed(self.service().as_str()),
             exp: now.plus(HOP_LIFE).as_secs(),
@@ -97,10 +85,9 @@ impl PinCodec {
             pin: decision.pin.as_ref().and_then(|pin| self.claims_of(pin)),
         };
         let payload = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&marked).ok()?);
-        let message = format!("{}.{payload}", key.header);
-        let signed =
-            jsonwebtoken::crypto::sign(message.as_bytes(), &key.encoding, Algorithm::HS256);
-        Some(format!("{message}.{}", signed.ok()?))
+        let message = format!("{header}.{payload}");
+        let signature = key.sign(&message)?;
+        Some(format!("{message}.{signature}"))
     }
 
     /// Opens a mark: the decision as the peer has made it, which writes no pin here.
@@ -116,19 +103,9 @@ impl PinCodec {
         let (message, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
         let (header, payload) = message.split_once('.').ok_or(Fault::Malformed)?;
         // only headers that we write are read
-        let key = self.hops().iter().find(|key| key.header == header);
-        let key = key.ok_or_else(|| self.foreign_hop(token))?;
-        let verified = jsonwebtoken::crypto::verify(
-            signature,
-            message.as_bytes(),
-            &key.decoding,
-            Algorithm::HS256,
-        );
-        match verified {
-            Ok(true) => {}
-            Ok(false) => return Err(Fault::BadSignature),
-            Err(_) => return Err(Fault::Malformed),
-        }
+        let hop = self.hops().iter().find(|hop| hop.header == header);
+        let hop = hop.ok_or_else(|| self.foreign_hop(token))?;
+        hop.key.verify(message, signature)?;
         let json = URL_SAFE_NO_PAD
             .decode(payload)
             .map_err(|_| Fault::Malformed)?;
@@ -154,7 +131,8 @@ impl PinCodec {
             return Fault::WrongType;
         }
         let kid = header.kid.as_deref();
-        match self.hops().iter().any(|key| kid == Some(key.id.as_str())) {
+        let mut keys = self.hops().iter().map(|hop| &hop.key);
+        match keys.any(|key| kid == Some(key.id().as_str())) {
             true => Fault::BadSignature,
             false => Fault::UnknownKey,
         }
@@ -164,10 +142,7 @@ impl PinCodec {
 fn decided(marked: Marked<'_>) -> Result<Decision, Fault> {
     let name = marked.grp.parse().map_err(|_| Fault::Malformed)?;
     let group = GroupId::new(name, marked.r#gen);
-    let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Refused);
-    let kind = kinds.into_iter().find(|kind| kind.as_str() == marked.dec);
-    let cause = Cause::ALL.iter().find(|cause| cause.as_str() == marked.why);
-    let cohort = Cohort::ALL.into_iter().find(|c| c.as_str() == marked.coh);
+    let kind = Kind::parse(&marked.dec).filter(|kind| *kind != Kind::Refused);
     let mut pin = marked.pin.map(pin).transpose()?;
     if let Some(pin) = &mut pin {
         // the peer may know a group that is not known here yet
@@ -176,8 +151,8 @@ fn decided(marked: Marked<'_>) -> Result<Decision, Fault> {
     Ok(Decision {
         kind: kind.ok_or(Fault::Malformed)?,
         // a word of a later release: it is served all the same
-        cause: cause.copied().unwrap_or(Cause::None),
-        cohort: cohort.unwrap_or(Cohort::None),
+        cause: Cause::parse(&marked.why).unwrap_or(Cause::None),
+        cohort: Cohort::parse(&marked.coh).unwrap_or(Cohort::None),
         group: Some(group),
         pin,
         issue: false,

@@ -258,10 +258,15 @@ impl Key {
 
     /// A key of the same kind for another purpose; `None` for a key that only verifies.
     pub(super) fn derived(&self, label: &[u8]) -> Option<Self> {
+        self.derived_as(self.kind(), label)
+    }
+
+    /// A key of `kind` for another purpose; `None` for a key that only verifies.
+    pub(super) fn derived_as(&self, kind: KeyKind, label: &[u8]) -> Option<Self> {
         let mut derived = [0; 32];
         let hkdf = Hkdf::<Sha256>::new(None, self.secret()?);
         hkdf.expand(label, &mut derived).ok()?;
-        Self::new(self.kind(), self.id.clone(), &derived).ok()
+        Self::new(kind, self.id.clone(), &derived).ok()
     }
 
     /// The header of this key's tokens of one type.

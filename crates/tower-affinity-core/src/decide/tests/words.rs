@@ -34,6 +34,24 @@ fn no_two_causes_have_one_word_and_none_is_empty() {
 }
 
 #[test]
+fn every_word_is_read_again_and_no_other() {
+    for kind in Kind::ALL {
+        assert_eq!(Kind::parse(kind.as_str()), Some(kind));
+    }
+    for cause in Cause::ALL {
+        assert_eq!(Cause::parse(cause.as_str()), Some(*cause));
+    }
+    for cohort in Cohort::ALL {
+        assert_eq!(Cohort::parse(cohort.as_str()), Some(cohort));
+    }
+    for word in ["", "Moved", "moved "] {
+        assert_eq!(Kind::parse(word), None, "{word:?}");
+        assert_eq!(Cause::parse(word), None, "{word:?}");
+        assert_eq!(Cohort::parse(word), None, "{word:?}");
+    }
+}
+
+#[test]
 fn a_fault_and_a_move_keep_their_word_as_causes() {
     for (fault, word) in [
         (Fault::Malformed, "malformed"),
