@@ -18,10 +18,13 @@ pub struct OwnAnswer;
 /// carried out.
 pub(crate) const MISDIRECTED: HeaderName = HeaderName::from_static("affinity-misdirected");
 
+/// What a client is told of a request for another group than this.
+pub(crate) const OTHER_COMMIT: &str = "this is served by another commit than that of the session";
+
 /// The answer of a process that serves another group than was asked for.
-pub(crate) fn misdirected<R: From<Bytes>>(detail: &'static str) -> Response<R> {
+pub(crate) fn misdirected<R: From<Bytes>>() -> Response<R> {
     let status = StatusCode::MISDIRECTED_REQUEST;
-    let mut response = Problem::WrongGroup.response_with(status, detail);
+    let mut response = Problem::WrongGroup.response_with(status, OTHER_COMMIT);
     let marker = HeaderValue::from_static("1");
     response.headers_mut().insert(MISDIRECTED, marker);
     response

@@ -88,8 +88,7 @@ fn misdirect<F, R: From<Bytes>>(state: &State, decision: Decision, grpc: bool) -
         state.recorder.peer(here, PeerOutcome::Misdirected);
     }
     let decision = refused(decision, Cause::NotServedHere);
-    let response =
-        misdirected("this process serves another commit than the one that was asked for");
+    let response = misdirected();
     state.recorder.refused(&decision, response.status());
     Answer::refused(response, Affinity::new(decision), grpc)
 }

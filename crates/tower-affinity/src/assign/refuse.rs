@@ -6,7 +6,7 @@ use http::{Response, StatusCode};
 use tower_affinity_core::{Cause, Decision};
 
 use super::settle::Settle;
-use crate::problem::{OwnAnswer, Problem, misdirected};
+use crate::problem::{OTHER_COMMIT, OwnAnswer, Problem, misdirected};
 use crate::wire::{ClearOverride, Reload, Visit, WriteBack};
 
 pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> Response<R> {
@@ -27,10 +27,7 @@ pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> R
             Problem::StateBehind,
             "the commit of this session is not known here yet; try again",
         ),
-        Cause::NotServedHere => (
-            Problem::WrongGroup,
-            "this process serves another commit than that of the session",
-        ),
+        Cause::NotServedHere => (Problem::WrongGroup, OTHER_COMMIT),
         _ => (
             Problem::NoReadyEndpoint,
             "no commit that takes new sessions is ready",
@@ -45,7 +42,7 @@ pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> R
             response.extensions_mut().insert(ClearOverride);
             response
         }
-        Problem::WrongGroup => misdirected(detail),
+        Problem::WrongGroup => misdirected(),
         _ => problem.response(detail),
     }
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 use tower_affinity_core::GroupName;
 
 use super::MissingAffinity;
-use crate::require::DETAIL;
+use crate::problem::OTHER_COMMIT;
 use crate::{Affinity, Problem};
 
 /// A request that was decided for the group that the state names: the handler runs for no other.
@@ -65,7 +65,7 @@ impl IntoResponse for OtherGroup {
             Self::Affinity(missing) => missing.into_response(),
             Self::Decided => {
                 tracing::warn!("request for another group refused");
-                Problem::WrongGroup.response_with(StatusCode::MISDIRECTED_REQUEST, DETAIL)
+                Problem::WrongGroup.response_with(StatusCode::MISDIRECTED_REQUEST, OTHER_COMMIT)
             }
         }
     }

@@ -38,9 +38,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().inner.as_pin_mut() {
             Some(inner) => inner.poll(cx),
-            None => Poll::Ready(Ok(misdirected(
-                "this process serves another commit than the one that was asked for",
-            ))),
+            None => Poll::Ready(Ok(misdirected())),
         }
     }
 }

@@ -77,8 +77,7 @@ where
             // it has come over one hop already
             let recorder = &self.sending.recorder;
             recorder.peer(&self.sending.group, PeerOutcome::Misdirected);
-            let detail = "this process serves another commit than the one that was asked for";
-            return ResponseFuture::answered(misdirected(detail));
+            return ResponseFuture::answered(misdirected());
         }
         let mut underway = Underway::new(Arc::clone(&self.sending), group);
         if self.sending.prepare(&mut request, &affinity).is_none() {

@@ -45,6 +45,3 @@ mod service;
 pub use self::future::ResponseFuture;
 pub use self::layer::RequireGroupLayer;
 pub use self::service::RequireGroupService;
-
-/// What the client is told.
-pub(crate) const DETAIL: &str = "this is served by another commit than that of the session";

@@ -7,8 +7,8 @@ use http::{Request, Response, StatusCode};
 use tower_affinity_core::GroupName;
 use tower_service::Service;
 
-use super::DETAIL;
 use super::future::ResponseFuture;
+use crate::problem::OTHER_COMMIT;
 use crate::record::Recorder;
 use crate::{Affinity, Problem};
 
@@ -52,7 +52,7 @@ where
                 tracing::warn!(group = %self.group, decided = affinity.group(), "request for another group refused");
                 self.recorder.misdirected(&self.group);
                 let status = StatusCode::MISDIRECTED_REQUEST;
-                ResponseFuture::refused(Problem::WrongGroup.response_with(status, DETAIL))
+                ResponseFuture::refused(Problem::WrongGroup.response_with(status, OTHER_COMMIT))
             }
             None => {
                 tracing::error!(
