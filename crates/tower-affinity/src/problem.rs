@@ -30,6 +30,9 @@ pub(crate) fn misdirected<R: From<Bytes>>() -> Response<R> {
     response
 }
 
+/// What a client is told with [`Problem::Internal`]; the log says what is wrong.
+pub(crate) const NOT_SET_UP: &str = "the service is not set up as it should be";
+
 /// The kinds of errors that we answer with; each is a `type` of the problem details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

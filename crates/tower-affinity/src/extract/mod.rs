@@ -13,7 +13,7 @@
 //! | [`RequireGroup`] | 421 if another group was decided ([`OtherGroup`]); 500 without the layer | send the client to a page that its commit has |
 //! | [`RestartFlow`] | never | answer [`RestartFlow::to`] |
 //!
-//! Every rejection is logged. A handler says what becomes of its session by parts of its answer, as
+//! Every rejection is answered by a problem (RFC 9457) and logged. A handler says what becomes of its session by parts of its answer, as
 //! many as apply: [`Signal`](crate::signal::Signal) and [`Outcome`](crate::signal::Outcome).
 //!
 //! ```
@@ -49,6 +49,7 @@ mod affinity;
 mod arms;
 mod moved;
 mod parts;
+mod propagation;
 mod require;
 mod restart;
 

@@ -14,7 +14,7 @@ use super::future::ResponseFuture;
 use super::sending::{Sending, Underway};
 use crate::assign::FromPeer;
 use crate::balance::{BalanceBody, Connect, GroupBalance, ReplayBody};
-use crate::problem::{Problem, misdirected};
+use crate::problem::{NOT_SET_UP, Problem, misdirected};
 use crate::record::PeerOutcome;
 use crate::wire::Unmarked;
 use crate::{Affinity, BoxError, tag};
@@ -83,8 +83,7 @@ where
         if self.sending.prepare(&mut request, &affinity).is_none() {
             tracing::error!("no key of the ring can mark a request for a peer");
             underway.end(PeerOutcome::Failed);
-            let detail = "the service is not set up as it should be";
-            return ResponseFuture::answered(Problem::Internal.response(detail));
+            return ResponseFuture::answered(Problem::Internal.response(NOT_SET_UP));
         }
         ResponseFuture::forwarded(self.balance.call(request), underway)
     }

@@ -8,7 +8,7 @@ use tower_affinity_core::GroupName;
 use tower_service::Service;
 
 use super::future::ResponseFuture;
-use crate::problem::OTHER_COMMIT;
+use crate::problem::{NOT_SET_UP, OTHER_COMMIT};
 use crate::record::Recorder;
 use crate::{Affinity, Problem};
 
@@ -58,8 +58,7 @@ where
                 tracing::error!(
                     "a group is required of requests that no AffinityLayer has decided"
                 );
-                let detail = "affinity is not set up for this route";
-                ResponseFuture::refused(Problem::Internal.response(detail))
+                ResponseFuture::refused(Problem::Internal.response(NOT_SET_UP))
             }
         }
     }

@@ -8,7 +8,7 @@ use http::Response;
 use super::fault::UpstreamFault;
 use crate::BoxError;
 use crate::balance::Unserved;
-use crate::problem::Problem;
+use crate::problem::{NOT_SET_UP, Problem};
 
 /// What is answered for an error of somebody else's, if it is known.
 pub(crate) type Foreign = fn(&(dyn Error + 'static)) -> Option<Problem>;
@@ -53,10 +53,7 @@ impl Answer {
 
     fn unserved(unserved: &Unserved) -> Self {
         let (problem, detail) = match unserved {
-            Unserved::NoDecision => (
-                Problem::Internal,
-                "the service is not set up as it should be",
-            ),
+            Unserved::NoDecision => (Problem::Internal, NOT_SET_UP),
             Unserved::NoReadyEndpoint(_) => (
                 Problem::NoReadyEndpoint,
                 "the commit of this session has no ready endpoint at the moment; try again",

@@ -160,7 +160,11 @@ fn a_router_without_the_layer_has_no_affinity_and_says_what_is_missing() {
     );
     let (response, body) = send(&app, ask("POST", "/step", None));
     assert_eq!(response.status(), 500);
-    assert_eq!(body, "affinity is not set up for this route");
+    let kind = &response.headers()["content-type"];
+    assert_eq!(kind, "application/problem+json", "{body}");
+    let problem: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(problem["type"], "about:blank", "{body}");
+    assert!(!body.contains("AffinityLayer"), "a client is told: {body}");
     let text = tower_affinity::MissingAffinity.to_string();
     assert!(
         text.contains("AffinityLayer") && text.contains("Router::layer"),
