@@ -9,12 +9,10 @@
 //! state of a session, [`LocalSessions`] holds it in the process, and [`Additive`] wraps a payload in a
 //! store that several releases share.
 //!
-//! The modules are listed in the order in which a request meets them.
-//!
 //! # Features
 //!
 //! - `axum`: the module `extract` with the extractors `Affinity`, `Arms`, `Moved`, `Propagation`,
-//!   `RequireGroup` and `RestartFlow`, and the extractor `Local`.
+//!   `RequireGroup` and `RestartFlow`, the extractor `Local`, and answers of peers in axum's body.
 //! - `dynamodb`: the module `dynamodb`, stored assignments in Amazon DynamoDB; needs Rust 1.94.1.
 //! - `etcd`: the module `etcd`, the engine that many replicas share; needs `protoc` to build.
 //! - `redis`: the module `redis`, stored assignments in Redis or Valkey; `redis-cluster` adds clusters.
