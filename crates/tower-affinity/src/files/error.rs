@@ -1,6 +1,7 @@
 //! Why a file is refused.
 
 use std::io;
+use std::mem::{Discriminant, discriminant};
 
 use thiserror::Error;
 use tower_affinity_core::{DocumentError, InvalidName, Revision};
@@ -29,4 +30,15 @@ pub enum FileError {
     /// It names a group by what is no group's name.
     #[error("the group {0:?} cannot be used")]
     Group(String, #[source] InvalidName),
+}
+
+impl FileError {
+    /// What tells one failure to read the file from another.
+    pub(super) fn kind(&self) -> (Discriminant<Self>, Option<io::ErrorKind>) {
+        let io = match self {
+            Self::Read(error) => Some(error.kind()),
+            _ => None,
+        };
+        (discriminant(self), io)
+    }
 }

@@ -62,7 +62,7 @@ impl Followed {
     }
 
     async fn run<R: Reader>(self, mut seen: Vec<u8>, ask: Arc<Notify>, mut reader: R) {
-        let mut is_read = true;
+        let mut failed = None;
         loop {
             sleep(PAUSE).await;
             // asked or not, it is looked at now
@@ -70,7 +70,8 @@ impl Followed {
             let path = self.path.clone();
             let content = tokio::task::spawn_blocking(move || read(&path)).await;
             let content = content.unwrap_or_else(|error| Err(FileError::Read(error.into())));
-            let was_read = std::mem::replace(&mut is_read, content.is_ok());
+            let fails = content.as_ref().err().map(FileError::kind);
+            let failed_before = std::mem::replace(&mut failed, fails);
             let news = match content {
                 Ok(content) if content == seen => Ok(()),
                 Ok(content) => {
@@ -78,7 +79,7 @@ impl Followed {
                     reader.take(&seen)
                 }
                 // said once, not every second
-                Err(_) if !was_read => Ok(()),
+                Err(_) if failed_before == fails => Ok(()),
                 Err(error) => Err(error),
             };
             if let Err(error) = news {
