@@ -17,9 +17,10 @@ use super::state::State;
 use super::stored::{Heard, Word, row_key};
 use crate::Arms;
 use crate::random::fresh_session;
+use crate::record::Reload;
 use crate::rollouts::{Asked, Waiting};
 use crate::spans;
-use crate::wire::{Carries, Presented, Reload};
+use crate::wire::{Carries, Presented};
 
 /// How often a request hears of a greater pin than that which it was decided on: once where another
 /// request has moved its session meanwhile. More is a store that changes its mind.

@@ -7,7 +7,8 @@ use tower_affinity_core::{Cause, Decision};
 
 use super::settle::Settle;
 use crate::problem::{OTHER_COMMIT, OwnAnswer, Problem, misdirected};
-use crate::wire::{ClearOverride, Reload, Visit, WriteBack};
+use crate::record::Reload;
+use crate::wire::{ClearOverride, Visit, WriteBack};
 
 pub(super) fn refusal<R: From<Bytes>>(decision: &Decision, settle: &Settle) -> Response<R> {
     let (problem, detail) = match decision.cause {

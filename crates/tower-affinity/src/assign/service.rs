@@ -17,7 +17,8 @@ use super::question::{Asking, Decided, Question};
 use super::refuse::{refusal, visited};
 use super::state::State;
 use crate::problem::is_grpc;
-use crate::wire::{Presented, Reload, Unmarked, is_navigation};
+use crate::record::Reload;
+use crate::wire::{Presented, Unmarked, is_navigation};
 use crate::{Affinity, spans};
 
 /// Decides which group serves a request; see the [module](super).

@@ -14,9 +14,9 @@ use super::state::State;
 use super::stored::Word;
 use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
-use crate::record::{Ending, Observed};
+use crate::record::{Ending, Observed, Reload};
 use crate::signal::said;
-use crate::wire::{AlreadySealed, Reload, Scope, WriteBack};
+use crate::wire::{AlreadySealed, Scope, WriteBack};
 use crate::{Arms, ServedBy};
 
 /// What is needed of the request once its answer is there.

@@ -70,7 +70,6 @@
 mod future;
 mod layer;
 mod read;
-mod rejected;
 mod service;
 mod shared;
 #[cfg(test)]
@@ -78,6 +77,4 @@ mod tests;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::FromGatewayLayer;
-#[cfg(test)]
-pub(crate) use self::rejected::Rejected;
 pub use self::service::FromGateway;

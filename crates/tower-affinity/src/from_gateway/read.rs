@@ -3,9 +3,9 @@
 use http::{Extensions, HeaderMap, HeaderName};
 use tower_affinity_core::{Decision, PinVerifier, SessionPin, Told};
 
-use super::rejected::Rejected;
 use super::shared::Shared;
 use crate::carrier::header::PIN;
+use crate::record::ToldRejected;
 use crate::tag::{ARMS, DECISION, GROUP, MOVED_FROM, SESSION, is_ours};
 use crate::{Affinity, Arms};
 
@@ -15,10 +15,10 @@ impl Shared {
         &self,
         extensions: &Extensions,
         headers: &HeaderMap,
-    ) -> Result<Option<(Affinity, Arms)>, Rejected> {
+    ) -> Result<Option<(Affinity, Arms)>, ToldRejected> {
         if !self.trust.holds(extensions) {
             return match headers.keys().any(is_ours) {
-                true => Err(Rejected::Untrusted),
+                true => Err(ToldRejected::Untrusted),
                 false => Ok(None),
             };
         }
@@ -32,7 +32,7 @@ impl Shared {
             let nothing = [group, decision, session, moved_from, pin, arms] == [None; 6];
             return match nothing {
                 true => Ok(None),
-                false => Err(Rejected::Malformed),
+                false => Err(ToldRejected::Malformed),
             };
         };
         let told = Decision::told(Told {
@@ -42,7 +42,7 @@ impl Shared {
             moved_from,
         })?;
         let arms = match arms {
-            Some(text) => Arms::told(text).ok_or(Rejected::Malformed)?,
+            Some(text) => Arms::told(text).ok_or(ToldRejected::Malformed)?,
             None => self.no_arms.clone(),
         };
         let affinity = match &self.verifier {
@@ -58,18 +58,18 @@ impl Shared {
         verifier: &PinVerifier,
         told: Decision,
         token: Option<&str>,
-    ) -> Result<Decision, Rejected> {
+    ) -> Result<Decision, ToldRejected> {
         let (Some(pin), Some(token)) = (&told.pin, token) else {
             return match (&told.pin, token) {
                 (None, None) => Ok(told),
                 // a session without its pin, or a pin without its session
-                _ => Err(Rejected::Pin),
+                _ => Err(ToldRejected::Pin),
             };
         };
         let opened = verifier.open(token.as_bytes(), self.clock.now(), self.lifetimes);
-        let opened = opened.map_err(|_| Rejected::Pin)?.pin;
+        let opened = opened.map_err(|_| ToldRejected::Pin)?.pin;
         if opened.session != pin.session {
-            return Err(Rejected::Pin);
+            return Err(ToldRejected::Pin);
         }
         // names are told in words, since in the pin they may be hidden from this service
         let pin = SessionPin {
@@ -85,11 +85,14 @@ impl Shared {
 }
 
 /// The one value of a header.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Rejected> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ToldRejected> {
     let mut values = headers.get_all(name).into_iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| Rejected::Malformed),
-        (Some(_), Some(_)) => Err(Rejected::Duplicates),
+        (Some(value), None) => value
+            .to_str()
+            .map(Some)
+            .map_err(|_| ToldRejected::Malformed),
+        (Some(_), Some(_)) => Err(ToldRejected::Duplicates),
     }
 }

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tower_affinity_core::{Clock, Lifetimes, PinVerifier};
 
-use super::rejected::Rejected;
 use crate::misplaced::Misplaced;
-use crate::record::Recorder;
+use crate::record::{Recorder, ToldRejected};
 use crate::{Arms, SystemClock, Trust};
 
 /// Whom to believe, and what was said about it.
@@ -41,8 +40,8 @@ impl Shared {
     }
 
     /// What a request says does not count. What it said is not logged: anybody may have sent it.
-    pub(super) fn rejected(&self, why: Rejected) {
-        self.recorder.told_rejected(why.as_str());
+    pub(super) fn rejected(&self, why: ToldRejected) {
+        self.recorder.told_rejected(why);
         if self.is_first(1 << why as u8) {
             let cause = why.as_str();
             tracing::warn!(cause, "headers of affinity that do not count, told once");

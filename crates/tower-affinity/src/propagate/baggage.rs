@@ -4,7 +4,7 @@
 
 use http::header::{HeaderMap, HeaderName};
 
-use super::dropped::{Bounded, joined};
+use super::bounded::{Bounded, joined};
 
 pub(super) const BAGGAGE: HeaderName = HeaderName::from_static("baggage");
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use http::header::{Entry, HeaderMap, HeaderValue};
 use tower_affinity_core::MAX_TOKEN;
 
-use super::{baggage, dropped::Dropped, trace};
+use super::{baggage, trace};
 use crate::carrier::header;
-use crate::record::Recorder;
+use crate::record::{Dropped, Recorder};
 
 /// What goes on with a session to the services further down: its pin, the trace that it is part of,
 /// and the baggage of that. Cheap to clone.

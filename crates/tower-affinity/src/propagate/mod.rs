@@ -89,10 +89,10 @@
 //! handed on was the truth of its moment. Its session is the same, and so is the key.
 
 mod baggage;
+mod bounded;
 mod context;
 mod current;
 mod destinations;
-mod dropped;
 mod future;
 mod layer;
 #[cfg(feature = "tokio")]
@@ -105,7 +105,6 @@ mod trace;
 pub(crate) use self::context::ForEndpoint;
 pub use self::context::Propagation;
 pub use self::destinations::InvalidDestination;
-pub use self::dropped::Dropped;
 pub use self::future::ResponseFuture;
 pub use self::layer::PropagateLayer;
 #[cfg(feature = "tokio")]

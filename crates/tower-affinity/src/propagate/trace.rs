@@ -4,7 +4,7 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::dropped::{Bounded, joined};
+use super::bounded::{Bounded, joined};
 
 pub(super) const PARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(super) const STATE: HeaderName = HeaderName::from_static("tracestate");

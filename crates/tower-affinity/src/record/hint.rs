@@ -1,6 +1,10 @@
 //! What has become of unsigned hints.
 
+use metrics::Label;
 use tower_affinity_core::Hinted;
+
+use super::names;
+use super::recorder::Recorder;
 
 /// What has become of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,5 +40,13 @@ impl From<Hinted<'_>> for HintOutcome {
             Hinted::NotReady => Self::NotReady,
             Hinted::Gone => Self::Gone,
         }
+    }
+}
+
+impl Recorder {
+    /// A request has named a group, unsigned.
+    pub(crate) fn hint(&self, outcome: HintOutcome) {
+        let outcome = Label::from_static_parts("outcome", outcome.as_str());
+        self.source().count(names::HINTS, vec![outcome], 1);
     }
 }

@@ -47,6 +47,7 @@ mod account;
 mod auth;
 mod body;
 mod bursts;
+mod dropped;
 mod future;
 mod head;
 mod hint;
@@ -59,6 +60,7 @@ mod once;
 mod outcomes;
 mod peers;
 mod recorder;
+mod reload;
 mod retry;
 mod returned;
 mod running;
@@ -69,6 +71,7 @@ mod store;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::time::Duration;
 
@@ -77,6 +80,7 @@ use tower_layer::Layer;
 pub use self::account::{Account, Summary};
 pub use self::body::MetricsBody;
 pub use self::bursts::{AuthBurst, AuthNews};
+pub(crate) use self::dropped::Dropped;
 pub use self::future::ResponseFuture;
 use self::head::Heads;
 pub(crate) use self::hint::HintOutcome;
@@ -86,10 +90,12 @@ pub(crate) use self::local::{LocalEnd, fields_dropped};
 pub(crate) use self::outcomes::{Ending, Observed};
 pub(crate) use self::peers::PeerOutcome;
 pub use self::recorder::Recorder;
+pub(crate) use self::reload::Reload;
 pub(crate) use self::retry::RetryOutcome;
 pub use self::service::GroupMetrics;
 pub use self::store::StoreOp;
 pub use self::tally::Tallies;
+pub(crate) use self::told::ToldRejected;
 use crate::misplaced::Misplaced;
 use crate::wire::PathPattern;
 

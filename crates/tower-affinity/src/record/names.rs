@@ -222,12 +222,11 @@ mod tests {
 
     use super::{COUNTERS, DURATION, GAUGES};
     use crate::balance::{EjectionReason, EndpointState};
-    use crate::from_gateway::Rejected;
-    use crate::propagate::Dropped;
     use crate::record::outcomes::Ending;
     use crate::record::series::CodeClass;
-    use crate::record::{HintOutcome, LocalEnd, PeerOutcome, RetryOutcome};
-    use crate::wire::Reload;
+    use crate::record::{
+        Dropped, HintOutcome, LocalEnd, PeerOutcome, Reload, RetryOutcome, ToldRejected,
+    };
 
     const PAGE: &str = include_str!("../../../../docs/metrics.md");
 
@@ -254,7 +253,7 @@ mod tests {
         let hints = HintOutcome::ALL.iter().map(|outcome| outcome.as_str());
         let hints = hints.chain(Reload::ALL.iter().map(|reload| reload.as_str()));
         let ends = LocalEnd::ALL.iter().map(|end| end.as_str());
-        let told = Rejected::ALL.iter().map(|cause| cause.as_str());
+        let told = ToldRejected::ALL.iter().map(|cause| cause.as_str());
         let ends = ends.chain(told);
         let ends = ends.chain(Ending::ALL.iter().map(|ending| ending.as_str()));
         let values = causes

@@ -15,7 +15,6 @@ use tower_affinity_core::{
 
 use super::account::Account;
 use super::bursts::Watched;
-use super::hint::HintOutcome;
 use super::local::LocalSeries;
 use super::names;
 use super::once::Once;
@@ -27,8 +26,6 @@ use super::series::{CodeClass, Labels, Series};
 use super::source::{Kept, Source};
 use super::tally::Steps;
 use crate::balance::{EjectionReason, EndpointState, Groups};
-use crate::propagate::Dropped;
-use crate::wire::Reload;
 use crate::{Affinity, Arms};
 
 /// What counts requests and pins: a cheap handle that all layers of a stack share.
@@ -337,25 +334,6 @@ impl Recorder {
         source.count(names::OVERRIDES_REJECTED, vec![cause], 1);
     }
 
-    /// A request has named a group, unsigned.
-    pub(crate) fn hint(&self, outcome: HintOutcome) {
-        let outcome = Label::from_static_parts("outcome", outcome.as_str());
-        self.0.source.count(names::HINTS, vec![outcome], 1);
-    }
-
-    /// A page was told to load itself anew.
-    pub(crate) fn asked_to_reload(&self, reload: Reload) {
-        let reason = Label::from_static_parts("reason", reload.as_str());
-        self.0.source.count(names::RELOADS, vec![reason], 1);
-    }
-
-    /// What a request says of affinity does not count.
-    pub(crate) fn told_rejected(&self, cause: &'static str) {
-        let cause = Label::from_static_parts("cause", cause);
-        let source = &self.0.source;
-        source.count(names::TOLD_REJECTED, vec![cause], 1);
-    }
-
     pub(crate) fn planted(&self, count: usize) {
         self.count(&self.0.planted, names::PLANTED, Vec::new(), count as u64);
     }
@@ -372,12 +350,6 @@ impl Recorder {
             Label::from_static_parts("outcome", outcome),
         ];
         self.0.source.count(names::CALLER_PINS, labels, 1);
-    }
-
-    /// Something of a request's context did not go on.
-    pub(crate) fn not_propagated(&self, what: Dropped) {
-        let what = Label::from_static_parts("what", what.as_str());
-        self.0.source.count(names::NOT_PROPAGATED, vec![what], 1);
     }
 
     pub(crate) fn signal_ignored(&self) {

@@ -1,15 +1,18 @@
 //! Writes a pin on an answer, or clears it.
 
-use http::header::{HeaderMap, HeaderValue, SET_COOKIE};
+use http::header::{HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use http::{Response, StatusCode};
 use tower_affinity_core::{Level, Sealed, SessionPin};
 
 use super::cache;
 use super::read::Came;
-use super::reload::{RELOAD, Reload};
 use super::scope::CachePolicy;
 use super::shared::Wire;
 use crate::carrier::{Carrier, cookie, header};
+use crate::record::Reload;
+
+/// The header that tells a page why to load itself anew.
+const RELOAD: HeaderName = HeaderName::from_static("affinity-reload");
 
 /// What the state side wants done with the pin of an answer: a response extension.
 #[derive(Clone, Debug)]
@@ -29,7 +32,8 @@ impl Wire {
     pub(super) fn write<B>(&self, came: &Came, response: &mut Response<B>) {
         if let Some(reload) = response.extensions_mut().remove::<Reload>() {
             self.recorder.asked_to_reload(reload);
-            response.headers_mut().insert(RELOAD, reload.value());
+            let reason = HeaderValue::from_static(reload.as_str());
+            response.headers_mut().insert(RELOAD, reason);
         }
         self.write_pin(came, response);
         self.write_grant(&came.grant, response);

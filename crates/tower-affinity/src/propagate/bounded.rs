@@ -1,43 +1,8 @@
-//! What is not handed on, because it is too much or not what it has to be.
+//! Headers that are handed on as far as they are what they have to be, and not too much.
 
 use std::borrow::Cow;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-
-/// Something of a context that was not handed on, wholly or in part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Dropped {
-    /// The pin, from a header that is none or that there were several of.
-    Pin,
-    /// The parent of the trace, and its state with it.
-    Traceparent,
-    /// The state of the trace, or members of it.
-    Tracestate,
-    /// Members of the baggage, or all of it.
-    Baggage,
-}
-
-impl Dropped {
-    /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::Pin,
-        Self::Traceparent,
-        Self::Tracestate,
-        Self::Baggage,
-    ];
-
-    /// The word in labels.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pin => "pin",
-            Self::Traceparent => "traceparent",
-            Self::Tracestate => "tracestate",
-            Self::Baggage => "baggage",
-        }
-    }
-}
 
 /// A header as it is handed on.
 pub(super) struct Bounded {

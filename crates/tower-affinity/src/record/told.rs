@@ -1,10 +1,14 @@
-//! Why the headers of a request are nobody's.
+//! What requests say of affinity that does not count.
 
+use metrics::Label;
 use tower_affinity_core::NotTold;
+
+use super::names;
+use super::recorder::Recorder;
 
 /// Why what a request says of affinity does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rejected {
+pub(crate) enum ToldRejected {
     /// It is not from a peer that is trusted.
     Untrusted,
     /// It has not the form of what a gateway says.
@@ -17,7 +21,7 @@ pub(crate) enum Rejected {
     Pin,
 }
 
-impl Rejected {
+impl ToldRejected {
     /// All of them, for closed label sets.
     #[cfg(test)]
     pub(crate) const ALL: [Self; 5] = [
@@ -40,11 +44,19 @@ impl Rejected {
     }
 }
 
-impl From<NotTold> for Rejected {
+impl From<NotTold> for ToldRejected {
     fn from(error: NotTold) -> Self {
         match error {
             NotTold::Malformed => Self::Malformed,
             NotTold::Contradictory => Self::Contradictory,
         }
+    }
+}
+
+impl Recorder {
+    /// What a request says of affinity does not count.
+    pub(crate) fn told_rejected(&self, why: ToldRejected) {
+        let cause = Label::from_static_parts("cause", why.as_str());
+        self.source().count(names::TOLD_REJECTED, vec![cause], 1);
     }
 }

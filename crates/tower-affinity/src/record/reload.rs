@@ -1,9 +1,9 @@
-//! The word to a page that the commit it comes from does not answer it any more.
+//! Pages that are told to load themselves anew.
 
-use http::header::{HeaderName, HeaderValue};
+use metrics::Label;
 
-/// The header that tells a page why to load itself anew.
-pub(super) const RELOAD: HeaderName = HeaderName::from_static("affinity-reload");
+use super::names;
+use super::recorder::Recorder;
 
 /// Why a page should be loaded anew: a response extension of the state side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,8 +28,12 @@ impl Reload {
             Self::Moved => "moved",
         }
     }
+}
 
-    pub(super) fn value(self) -> HeaderValue {
-        HeaderValue::from_static(self.as_str())
+impl Recorder {
+    /// A page was told to load itself anew.
+    pub(crate) fn asked_to_reload(&self, reload: Reload) {
+        let reason = Label::from_static_parts("reason", reload.as_str());
+        self.source().count(names::RELOADS, vec![reason], 1);
     }
 }
