@@ -6,7 +6,7 @@
 //! session, sets no cookie and issues no pin. What a handler says by a [`Signal`](crate::signal::Signal) or
 //! an [`Outcome`](crate::signal::Outcome) is written as the headers that the gateway reads.
 //!
-//! Headers count only from a peer that is trusted ([`Trust`]). From anybody else all names of ours are
+//! Headers count only from a peer that is trusted ([`Trust`](crate::Trust)). From anybody else all names of ours are
 //! removed, with their twins that have another sign for the hyphen, and there is no `Affinity`: an extractor
 //! `Option<Affinity>` gives `None`. The same becomes of headers of a trusted peer that are malformed, that
 //! came more than once, or that contradict each other; this is counted

@@ -3,7 +3,7 @@
 //!
 //! It looks through an error and its sources for what it knows: [`Unserved`] of the balancer and
 //! [`UpstreamFault`], which a leaf puts into its errors. The answers are problem details
-//! ([`Problem`](crate::Problem)) and tell nothing of the inside, such as addresses:
+//! ([`Problem`]) and tell nothing of the inside, such as addresses:
 //!
 //! | error | status | `type` |
 //! | --- | --- | --- |
