@@ -42,7 +42,14 @@ async fn run(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let affinity = settings.affinity(settings.keyring()?, settings.rollouts()?)?;
     let commit = settings.commit.clone();
     let app = match &settings.peers {
-        Some(peers) => app(forwarding(affinity, peers)?, commit),
+        Some(peers) => {
+            let forwards = forwarding(affinity, peers)?;
+            let forwards = match settings.by_weight {
+                true => forwards.by_weight(),
+                false => forwards,
+            };
+            app(forwards, commit)
+        }
         None => app(affinity, commit),
     };
     // installed before anything is served, so that no signal meets the default action

@@ -53,6 +53,10 @@ pub struct Settings {
     /// commits are forwarded to them.
     #[arg(long, env = "AFFINITY_PEERS", value_name = "FILE", requires = "commit")]
     pub peers: Option<PathBuf>,
+    /// Draw new sessions by the weights, whichever process they reach; by default they stay where the
+    /// balancer has put them.
+    #[arg(long, requires = "peers")]
+    pub by_weight: bool,
     /// Show a rollout and an abort with three processes of two commits, and end.
     #[arg(long)]
     pub demo: bool,
