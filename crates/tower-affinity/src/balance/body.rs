@@ -9,6 +9,7 @@ use pin_project_lite::pin_project;
 
 use super::cut::{Cut, StreamCut};
 use super::lease::Lease;
+use super::trailers;
 use crate::BoxError;
 
 pin_project! {
@@ -92,7 +93,7 @@ where
                 if !goes_on {
                     *held = None;
                 }
-                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+                Poll::Ready(frame.map(|frame| frame.map(trailers::cleaned).map_err(Into::into)))
             }
             KindProj::Own { bytes } => {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))

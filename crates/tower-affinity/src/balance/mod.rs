@@ -134,6 +134,7 @@ mod service;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod trailers;
 mod tunnelled;
 mod wanted;
 

@@ -9,6 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 use thiserror::Error;
 
 use super::kept::Kept;
+use super::trailers;
 use crate::BoxError;
 
 /// The body of a request as a leaf gets it: it streams, and what went through is kept for another
@@ -137,7 +138,7 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match &mut self.get_mut().0 {
+        let frame = match &mut self.get_mut().0 {
             Kind::Empty => Poll::Ready(None),
             Kind::Once(body) => Pin::new(body)
                 .poll_frame(cx)
@@ -153,7 +154,8 @@ where
                 }
                 source.poll_frame(sent, cx)
             }
-        }
+        };
+        frame.map(|frame| frame.map(|frame| frame.map(trailers::cleaned)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -11,8 +11,10 @@ use http_body::{Body, Frame};
 use http_body_util::{Empty, Full};
 use proptest::prelude::*;
 
+use super::super::BalanceBody;
 use super::super::replay::{Replay, ReplayBody};
 use super::super::{Superseded, retries::Retries};
+use super::{acquire, groups};
 
 /// A body of those frames, which waits once before each of them.
 struct Frames {
@@ -94,6 +96,44 @@ fn what_one_attempt_took_the_next_one_takes_again_with_the_rest_and_the_trailers
     assert_eq!(all(&mut third), "onetwothree#7");
     assert!(third.is_end_stream());
     assert_eq!(all(&mut replay.again().unwrap()), "onetwothree#7");
+}
+
+#[test]
+fn trailers_under_our_names_reach_no_endpoint_and_no_client() {
+    let mut trailers = HeaderMap::new();
+    for name in [
+        "affinity-group",
+        "affinity_session",
+        "affinity-pin",
+        "x-sum",
+    ] {
+        trailers.insert(name, "7".parse().unwrap());
+    }
+    let of = |mut frames: Frames| {
+        frames.left.push_back(Frame::trailers(trailers.clone()));
+        frames
+    };
+    let (_replay, sent) = Replay::begin(of(Frames::of(&["one"])), 64);
+    let groups = groups(&[("a", 1)]);
+    let lease = acquire(&groups, "a").unwrap();
+    let answered = BalanceBody::new(of(Frames::of(&["one"])), lease);
+    assert_eq!(names_of(sent), ["x-sum"], "to the endpoint");
+    assert_eq!(names_of(answered), ["x-sum"], "to the client");
+}
+
+/// The names of a body's trailers.
+fn names_of(mut body: impl Body<Data = Bytes, Error = crate::BoxError> + Unpin) -> Vec<String> {
+    let mut cx = Context::from_waker(Waker::noop());
+    loop {
+        match Pin::new(&mut body).poll_frame(&mut cx) {
+            Poll::Pending => {}
+            Poll::Ready(frame) => {
+                if let Ok(trailers) = frame.expect("trailers").unwrap().into_trailers() {
+                    return trailers.keys().map(ToString::to_string).collect();
+                }
+            }
+        }
+    }
 }
 
 #[test]
