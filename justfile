@@ -112,7 +112,7 @@ same-trace seeds="32":
 
 # Compare what the libraries offer with what they offered at a revision (needs cargo-semver-checks).
 semver rev="HEAD~1":
-    cargo semver-checks --baseline-rev {{rev}} -p tower-affinity-core -p tower-affinity -p tower-affinity-testing -p affinity-gateway --default-features --features tower-affinity/axum
+    cargo semver-checks --baseline-rev {{rev}} -p tower-affinity-core -p tower-affinity -p tower-affinity-testing -p affinity-gateway
 
 # Pack every package as it would be published, and build each from its pack.
 package:
