@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::stage::{Between, EACH, NEW, OLD, Stage, UPSTREAM, mixed};
+use crate::stage::{Between, NEW, OLD, Stage, UPSTREAM, mixed};
+
+/// The least rate, a second, at which shares of two seconds are compared.
+const RATE: u32 = 500;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f13_checks_that_all_fail_are_not_believed() {
@@ -50,7 +53,8 @@ async fn f14_flapping_checks_move_nobody_and_hardly_change_a_share() {
     })
     .await;
     let load = stage.sessions().await;
-    let running = load.open(stage.scale.rate, &mixed());
+    // so many that chance alone does not bring a window's share near the bound
+    let running = load.open(stage.scale.rate.max(RATE), &mixed());
     let flaps = (stage.scale.phase(6.0).as_millis() / 1000).max(1);
     let (mut shares, victim) = (Vec::new(), stage.victim());
     let mut since = Instant::now();
@@ -62,7 +66,7 @@ async fn f14_flapping_checks_move_nobody_and_hardly_change_a_share() {
         if flap % 2 == 1 {
             let shots = load.shots().sent(since..Instant::now());
             let group = shots.only(|shot| shot.group() == Some(NEW));
-            shares.push((group.share(stage.pods[victim].name()), group.len()));
+            shares.push(group.share(stage.pods[victim].name()));
             since = Instant::now();
         }
     }
@@ -76,13 +80,12 @@ async fn f14_flapping_checks_move_nobody_and_hardly_change_a_share() {
         "a flapping check moved a session: {:?}",
         joined.moves
     );
-    // what few requests can tell of a share is as far off by chance alone: four standard deviations
-    let even = 1.0 / EACH as f64;
-    for (share, requests) in &shares {
-        let by_chance = 4.0 * (even * (1.0 - even) / (*requests).max(1) as f64).sqrt();
-        assert!(
-            (share - even).abs() <= 0.1 + by_chance,
-            "the pod's share of its group swung: {shares:.2?}"
-        );
-    }
+    let (least, most) = (
+        shares.iter().copied().fold(1.0, f64::min),
+        shares.iter().copied().fold(0.0, f64::max),
+    );
+    assert!(
+        most - least <= 0.2,
+        "the pod's share of its group swung: {shares:.2?}"
+    );
 }
