@@ -46,7 +46,7 @@ use tower_affinity_core::{
 
 use crate::balance::Groups;
 use crate::record::{Input, Recorder};
-use crate::rollouts::{Reaching, RolloutSource, Rollouts, WeakRollouts};
+use crate::rollouts::{Prompted, Rollouts, WeakRollouts};
 
 /// How often the engine is read although it told of no change: it may have been set back.
 const EVERY: Duration = Duration::from_secs(10);
@@ -56,9 +56,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The wait after an engine that did not answer: it is asked again and again.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
-
-/// How long a request waits for the state that its pin speaks of.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Why the shared state cannot be followed.
 #[derive(Debug, Error)]
@@ -120,12 +117,7 @@ impl<E: Engine> SharedRollout<E> {
     pub async fn follow(self) -> Result<Rollouts, SharedRolloutError> {
         let stored = self.engine.read().await?;
         let state = self.parse(&stored)?.ok_or(SharedRolloutError::Missing)?;
-        let ask = Arc::new(Notify::new());
-        let (tell, told) = watch::channel(state.rollout.revision());
-        let source = Source {
-            ask: Arc::clone(&ask),
-            told,
-        };
+        let (source, ask, tell) = Prompted::at(state.rollout.revision());
         self.feed(&state);
         let rollouts = Rollouts::with_source(state.rollout, source);
         let follower = Arc::new(Follower {
@@ -240,26 +232,5 @@ impl<E: Engine> Follower<E> {
         let error = error.map(|error| error as &(dyn std::error::Error + 'static));
         tracing::warn!(error, "shared state refused, what was there stays");
         self.shared.recorder.input_rejected(Input::Shared);
-    }
-}
-
-/// Has the engine read when a pin is above the present state.
-struct Source {
-    ask: Arc<Notify>,
-    told: watch::Receiver<Revision>,
-}
-
-impl RolloutSource for Source {
-    fn hint(&self, _: Revision) {
-        self.ask.notify_one();
-    }
-
-    fn reach(&self, revision: Revision) -> Reaching {
-        self.ask.notify_one();
-        let mut told = self.told.clone();
-        Box::pin(async move {
-            // reached or not, the present state tells
-            let _ = timeout(PATIENCE, told.wait_for(|told| *told >= revision)).await;
-        })
     }
 }

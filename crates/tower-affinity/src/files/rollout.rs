@@ -1,20 +1,15 @@
 //! [`RolloutFile`]: the rollout of a service.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
-use tokio::time::timeout;
+use tokio::sync::watch;
 use tower_affinity_core::{Revision, Rollout};
 
 use super::error::FileError;
 use super::following::{Followed, Reader};
 use crate::record::{Input, Recorder};
-use crate::rollouts::{Reaching, RolloutSource, Rollouts, WeakRollouts};
-
-/// How long a request waits for the state that its pin speaks of.
-const PATIENCE: Duration = Duration::from_millis(100);
+use crate::rollouts::{Prompted, Rollouts, WeakRollouts};
 
 /// A rollout in a file, as [`Rollout::to_document`] writes it; see the [module](super).
 #[derive(Clone, Debug)]
@@ -51,12 +46,7 @@ impl RolloutFile {
     pub fn follow(self) -> Result<Rollouts, FileError> {
         let content = self.0.read()?;
         let rollout = parse(&content)?;
-        let ask = Arc::new(Notify::new());
-        let (tell, told) = watch::channel(rollout.revision());
-        let source = Source {
-            ask: Arc::clone(&ask),
-            told,
-        };
+        let (source, ask, tell) = Prompted::at(rollout.revision());
         let rollouts = Rollouts::with_source(rollout, source);
         let reader = Publisher {
             rollouts: rollouts.downgrade(),
@@ -107,26 +97,5 @@ impl Reader for Publisher {
         };
         self.tell.send_replace(rollouts.current().revision());
         true
-    }
-}
-
-/// Has the file looked at when a pin is above it.
-struct Source {
-    ask: Arc<Notify>,
-    told: watch::Receiver<Revision>,
-}
-
-impl RolloutSource for Source {
-    fn hint(&self, _: Revision) {
-        self.ask.notify_one();
-    }
-
-    fn reach(&self, revision: Revision) -> Reaching {
-        self.ask.notify_one();
-        let mut told = self.told.clone();
-        Box::pin(async move {
-            // reached or not, the present state tells
-            let _ = timeout(PATIENCE, told.wait_for(|told| *told >= revision)).await;
-        })
     }
 }

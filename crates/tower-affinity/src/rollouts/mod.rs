@@ -1,6 +1,8 @@
 //! The handle through which sources feed the rollout and layers read it.
 
 mod behind;
+#[cfg(feature = "tokio")]
+mod prompted;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +13,8 @@ use tower_affinity_core::{Newer, Revision, Rollout};
 use self::behind::Behind;
 pub(crate) use self::behind::{Asked, Waiting};
 pub use self::behind::{Reaching, RolloutSource};
+#[cfg(feature = "tokio")]
+pub(crate) use self::prompted::Prompted;
 
 /// The present rollout: a cheap handle that sources feed and layers read.
 ///
