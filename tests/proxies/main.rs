@@ -20,7 +20,7 @@ use affinity_tests::history::History;
 use http::StatusCode;
 
 use self::page::{Part, configuration};
-use self::proxy::Proxy;
+use self::proxy::{Proxy, Running};
 use self::shop::{NEW, OLD, Shop};
 
 #[tokio::test]
@@ -45,6 +45,17 @@ async fn accepts(proxy: Proxy) {
     }
 }
 
+/// A shop behind a proxy with that part's configuration; `None` if there is no such proxy.
+async fn behind(proxy: Proxy, part: Part) -> Option<(Shop, Running)> {
+    if !proxy.is_here() {
+        return None;
+    }
+    let shop = Shop::open().await;
+    let text = configuration(proxy.word(), part, &shop.site);
+    let running = proxy.run(&text, shop.site.front).await;
+    Some((shop, running))
+}
+
 #[tokio::test]
 async fn through_nginx_sessions_stay_on_their_commit() {
     stays(Proxy::Nginx).await;
@@ -56,14 +67,10 @@ async fn through_haproxy_sessions_stay_on_their_commit() {
 }
 
 async fn stays(proxy: Proxy) {
-    if !proxy.is_here() {
+    let Some((shop, _running)) = behind(proxy, Part::After).await else {
         return;
-    }
-    let shop = Shop::open().await;
+    };
     let front = shop.site.front;
-    let _running = proxy
-        .run(&configuration(proxy.word(), Part::After, &shop.site), front)
-        .await;
     let history = History::default();
     let mut commits = BTreeSet::new();
     for number in 0..40 {
@@ -104,14 +111,10 @@ async fn through_haproxy_a_websocket_and_the_clients_address_arrive() {
 }
 
 async fn arrive(proxy: Proxy) {
-    if !proxy.is_here() {
+    let Some((shop, _running)) = behind(proxy, Part::After).await else {
         return;
-    }
-    let shop = Shop::open().await;
+    };
     let front = shop.site.front;
-    let _running = proxy
-        .run(&configuration(proxy.word(), Part::After, &shop.site), front)
-        .await;
     let mut client = Client::new(0, &History::default());
     let first = client.get(front, "/").await;
     let commit = first.group().expect("an endpoint answered").to_owned();
@@ -148,17 +151,10 @@ async fn while_haproxy_knows_both_ways_old_clients_stay_on_theirs() {
 
 /// `old` is the cookie of a client that has been there before.
 async fn both_ways(proxy: Proxy, old: &str) {
-    if !proxy.is_here() {
+    let Some((shop, _running)) = behind(proxy, Part::During).await else {
         return;
-    }
-    let shop = Shop::open().await;
+    };
     let front = shop.site.front;
-    let _running = proxy
-        .run(
-            &configuration(proxy.word(), Part::During, &shop.site),
-            front,
-        )
-        .await;
     let history = History::default();
     let mut client = Client::new(0, &history);
     client.jar.take(&format!("{old}; Path=/"));
