@@ -34,9 +34,17 @@ graph:
 demo *args:
     cargo run --release -p gateway -- demo {{args}}
 
-# Measure what the layers cost.
+# Measure what the layers cost, in time.
 bench:
-    cargo bench -p tower-affinity
+    cargo bench -p tower-affinity --bench pinned --bench keys
+
+# Hold the instructions that the layers add to a request against their bounds (needs valgrind).
+instructions:
+    cargo bench -p tower-affinity --bench instructions
+
+# Make the instructions that are counted now the bounds.
+accept-instructions:
+    cargo bench -p tower-affinity --bench instructions -- accept
 
 # Measure what the metrics cost a gateway: the same binary with and without them, in turn.
 bench-metrics rounds="8" seconds="4":
