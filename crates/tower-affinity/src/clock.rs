@@ -2,7 +2,8 @@
 
 #![allow(clippy::disallowed_methods)] // every other module takes its time from here
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tower_affinity_core::{Clock, Timestamp};
@@ -20,18 +21,25 @@ const LOOK: Duration = Duration::from_secs(1);
 ///
 /// A step of the wall clock is reported by a `tracing` warning and not followed: the correction is
 /// at most 60 seconds per hour, and this clock never goes backwards.
+///
+/// Reading it takes no lock, and writes only where a millisecond has begun.
 #[derive(Debug)]
 pub struct SystemClock {
     start: Instant,
+    /// Milliseconds since the epoch at `start`, with all corrections so far.
+    base: AtomicI64,
+    /// When the wall clock is looked at next, in milliseconds after `start`.
+    due: AtomicU64,
+    /// The latest time that was told, in milliseconds since the epoch.
+    latest: AtomicU64,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Milliseconds since the epoch at `start`, with all corrections so far.
+    /// As the clock's, which is told by it.
     base: i128,
     looked: Instant,
-    latest: Timestamp,
     reported: bool,
 }
 
@@ -43,12 +51,31 @@ impl SystemClock {
         let state = State {
             base: wall_millis(),
             looked: start,
-            latest: Timestamp::default(),
             reported: false,
         };
         Self {
             start,
+            base: AtomicI64::new(state.base as i64),
+            due: AtomicU64::new(LOOK.as_millis() as u64),
+            latest: AtomicU64::new(0),
             state: Mutex::new(state),
+        }
+    }
+
+    /// Looks at the wall clock; one thread does it, others go on with what is known.
+    fn look(&self, now: Instant, elapsed: u64) {
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            // nothing in here can panic, and a time is right even after another thread did
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if now.saturating_duration_since(state.looked) >= LOOK {
+            state.correct(now, elapsed.into(), wall_millis());
+            self.base.store(state.base as i64, Ordering::Relaxed);
+            // rounded up, since the present millisecond is not over
+            let next = elapsed + LOOK.as_millis() as u64 + 1;
+            self.due.store(next, Ordering::Relaxed);
         }
     }
 }
@@ -62,18 +89,18 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let instant = Instant::now();
-        let elapsed = instant.duration_since(self.start).as_millis() as i128;
-        // nothing in here can panic, and a time is right even after another thread did
-        let mut state = self
-            .state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if instant.duration_since(state.looked) >= LOOK {
-            state.correct(instant, elapsed, wall_millis());
+        let elapsed = instant.duration_since(self.start).as_millis() as u64;
+        if elapsed >= self.due.load(Ordering::Relaxed) {
+            self.look(instant, elapsed);
         }
-        let now = Timestamp::from_millis(u64::try_from(state.base + elapsed).unwrap_or(0));
-        state.latest = state.latest.max(now);
-        state.latest
+        let base = self.base.load(Ordering::Relaxed);
+        let now = u64::try_from(base.saturating_add_unsigned(elapsed)).unwrap_or(0);
+        let latest = self.latest.load(Ordering::Relaxed);
+        let latest = match now > latest {
+            true => self.latest.fetch_max(now, Ordering::Relaxed).max(now),
+            false => latest,
+        };
+        Timestamp::from_millis(latest)
     }
 }
 
@@ -123,7 +150,6 @@ mod tests {
         State {
             base,
             looked,
-            latest: Timestamp::default(),
             reported: false,
         }
     }
@@ -151,7 +177,7 @@ mod tests {
     fn time_does_not_go_backwards() {
         let clock = SystemClock::new();
         let first = clock.now();
-        clock.state.lock().unwrap().base -= 5_000;
+        clock.base.fetch_sub(5_000, Ordering::Relaxed);
         assert!(clock.now() >= first);
     }
 }
