@@ -24,6 +24,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod by_name;
 mod callers;
 mod carrier;
 mod clock;

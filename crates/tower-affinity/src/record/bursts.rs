@@ -69,7 +69,7 @@ impl Recorder {
     pub fn watch_auth(&self, elapsed: Duration, now: Timestamp, revision: Revision) -> AuthNews {
         let mut news = AuthNews::default();
         let groups = self.groups();
-        let readings = groups.iter().map(|series| {
+        let readings = groups.values().map(|series| {
             let name = series.group().to_owned();
             (name, series.auth().reading())
         });

@@ -53,7 +53,9 @@ impl Running {
         let own = response.extensions().get::<OwnAnswer>().is_some();
         if !own {
             self.settled(response.extensions().get());
-            let failed = auth::is_failure(response, &heads.login);
+            // of a success only gRPC's status says so, and that is the class as well
+            let may_fail = !response.status().is_success() || class == CodeClass::ClientError;
+            let failed = may_fail && auth::is_failure(response, &heads.login);
             let cohort = self.affinity().map(|affinity| cohort(affinity.decision()));
             let cohort = cohort.unwrap_or(Cohort::None);
             self.series().auth_answer(cohort, failed);
@@ -62,7 +64,7 @@ impl Running {
             return;
         };
         let decision = affinity.decision();
-        self.recorder().tally_answer(decision);
+        self.series().tally_answer(decision);
         let Some(pin) = &decision.pin else { return };
         let mut outcomes = Outcomes::default();
         if class.is_failure() {
@@ -73,7 +75,7 @@ impl Running {
         }
         let news = outcomes.without(pin.outcomes);
         if !news.is_empty() {
-            self.recorder().turned_out(decision, news);
+            self.series().turned_out(decision, news);
             response.extensions_mut().insert(Observed(news));
         }
     }
@@ -83,7 +85,7 @@ impl Running {
         let Some(affinity) = self.affinity() else {
             return;
         };
-        self.recorder().settled(affinity.decision());
+        self.series().settled(affinity.decision());
         if let Some(left) = served.and_then(|by| affinity.left_for(by.endpoint())) {
             self.turns_out(left);
         }

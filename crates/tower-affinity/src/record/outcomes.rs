@@ -87,19 +87,9 @@ impl Recorder {
     /// Counts what is new of the session of a decision: what its pin does not say yet, and was not
     /// counted here since.
     pub(crate) fn turned_out(&self, decision: &Decision, outcomes: Outcomes) {
-        let Some(pin) = &decision.pin else { return };
-        let news = outcomes.without(pin.outcomes);
-        if news.is_empty() {
-            return;
-        }
-        let series = self.series(decision.group_label());
-        for (nth, flag) in Outcomes::ALL.into_iter().enumerate() {
-            let counted = self.counted().flags.get(nth);
-            if news.contains(flag) && counted.is_some_and(|once| once.is_new(key_of(pin))) {
-                series.outcome(nth, decision.cohort);
-                series.tally().turned_out(pin, flag);
-            }
-        }
+        self.with(decision.group_label(), |series| {
+            series.turned_out(decision, outcomes);
+        });
     }
 
     /// The session of a decision has ended.
@@ -111,7 +101,7 @@ impl Recorder {
         idle: Duration,
     ) {
         let Some(pin) = &decision.pin else { return };
-        if self.counted().ended.is_new(key_of(pin)) {
+        if self.common().counted.ended.is_new(key_of(pin)) {
             let series = self.series(decision.group_label());
             series.ended(ending, decision.cohort);
             series.left(pin.session, now, idle);
@@ -120,6 +110,22 @@ impl Recorder {
 }
 
 impl Series {
+    /// As [`Recorder::turned_out`], for a decision of this group.
+    pub(super) fn turned_out(&self, decision: &Decision, outcomes: Outcomes) {
+        let Some(pin) = &decision.pin else { return };
+        let news = outcomes.without(pin.outcomes);
+        if news.is_empty() {
+            return;
+        }
+        for (nth, flag) in Outcomes::ALL.into_iter().enumerate() {
+            let counted = self.common().counted.flags.get(nth);
+            if news.contains(flag) && counted.is_some_and(|once| once.is_new(key_of(pin))) {
+                self.outcome(nth, decision.cohort);
+                self.tally().turned_out(pin, flag);
+            }
+        }
+    }
+
     fn outcome(&self, nth: usize, cohort: Cohort) {
         let handles = self.outcomes().flags.get(nth).zip(NAMES.get(nth));
         if let Some((cohorts, name)) = handles {

@@ -15,17 +15,18 @@ use tower_affinity_core::{
 
 use super::account::Account;
 use super::bursts::Watched;
+use super::common::Common;
 use super::local::LocalSeries;
 use super::names;
 use super::once::Once;
-use super::outcomes::Counted;
 use super::retry::RetryOutcome;
 use super::returned::Returned;
 use super::running::Running;
 use super::series::{CodeClass, Labels, Series};
+use super::settled::key_of;
 use super::source::{Kept, Source};
-use super::tally::Steps;
 use crate::balance::{EjectionReason, EndpointState, Groups};
+use crate::by_name::ByName;
 use crate::{Affinity, Arms};
 
 /// What counts requests and pins: a cheap handle that all layers of a stack share.
@@ -37,8 +38,8 @@ pub struct Recorder(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    source: Source,
-    groups: ArcSwap<Vec<Arc<Series>>>,
+    common: Arc<Common>,
+    groups: ArcSwap<ByName<Arc<str>, Arc<Series>>>,
     keys: ArcSwap<Vec<(KeyId, Arc<Kept<Counter>>)>>,
     rejected: Rejected,
     planted: Kept<Counter>,
@@ -46,10 +47,7 @@ struct Shared {
     signals_ignored: Kept<Counter>,
     returned: Returned,
     confirmed: Once,
-    moved: Once,
     local: LocalSeries,
-    counted: Counted,
-    steps: Steps,
     watched: Watched,
     /// Held while a table above grows or shrinks.
     changing: Mutex<Shown>,
@@ -85,8 +83,12 @@ impl Recorder {
     /// process need it.
     #[must_use]
     pub fn new(recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {
-        Self(Arc::new(Shared {
+        let common = Common {
             source: Source::own(recorder),
+            ..Common::default()
+        };
+        Self(Arc::new(Shared {
+            common: Arc::new(common),
             ..Shared::default()
         }))
     }
@@ -98,14 +100,16 @@ impl Recorder {
             cause: Cause::Early,
             cohort: Cohort::None,
         };
-        self.series("none").request(labels, CodeClass::of(status));
+        self.with("none", |series| {
+            series.request(labels, CodeClass::of(status));
+        });
     }
 
     /// Shows a rollout: to be called with each that is published, as from
     /// [`Rollouts::subscribe`](crate::Rollouts::subscribe). The series of groups that it does not
     /// hold any more go to 0.
     pub fn rollout(&self, rollout: &Rollout) {
-        let source = &self.0.source;
+        let source = self.source();
         let mut shown = self.changing();
         let present = rollout.groups().iter().map(|group| group.name().clone());
         let gone = std::mem::replace(&mut shown.rollout, present.collect());
@@ -116,12 +120,12 @@ impl Recorder {
             self.show_group(group.name(), group.weight().get(), Some(group.state()));
         }
         source.set(names::REVISION, Vec::new(), rollout.revision().0 as f64);
-        let kept = self.0.groups.load();
-        let kept = kept.iter().filter(|series| {
+        let mut kept = ByName::clone(&self.0.groups.load());
+        kept.retain(|group, _| {
             let mut names = shown.rollout.iter().map(GroupName::as_str);
-            NO_GROUP.contains(&series.group()) || names.any(|name| name == series.group())
+            NO_GROUP.contains(&&**group) || names.any(|name| name == &**group)
         });
-        self.0.groups.store(Arc::new(kept.cloned().collect()));
+        self.0.groups.store(Arc::new(kept));
     }
 
     /// Shows how many endpoints of each group are in which state, how often one was ejected, and
@@ -136,10 +140,10 @@ impl Recorder {
                 let count = endpoints.iter().filter(|e| e.state() == state).count();
                 let state = Label::from_static_parts("state", state.as_str());
                 let labels = vec![group_label(group), state];
-                self.0.source.set(names::ENDPOINTS, labels, count as f64);
+                self.source().set(names::ENDPOINTS, labels, count as f64);
             }
             let panics = f64::from(u8::from(groups.panics(group)));
-            let source = &self.0.source;
+            let source = self.source();
             source.set(names::PANIC, vec![group_label(group)], panics);
             for reason in EjectionReason::ALL {
                 let count = groups.ejections(group, reason);
@@ -155,8 +159,7 @@ impl Recorder {
     pub fn streams_cut(&self, group: &GroupName, cause: &'static str, count: usize) {
         let cause = Label::from_static_parts("cause", cause);
         let labels = vec![group_label(group), cause];
-        self.0
-            .source
+        self.source()
             .count(names::STREAMS_CUT, labels, count as u64);
     }
 
@@ -166,24 +169,22 @@ impl Recorder {
             let label = |name, value: &str| Label::new(name, value.to_owned());
             let experiment = label("experiment", experiment.as_str());
             let labels = vec![experiment, label("arm", arm.as_str())];
-            self.0.source.count(names::EXPOSURES, labels, 1);
+            self.source().count(names::EXPOSURES, labels, 1);
         }
     }
 
     /// Counts a pin to a group that was said to be drained.
     pub fn late_pin(&self, group: &GroupName) {
-        self.0
-            .source
+        self.source()
             .count(names::LATE_PINS, vec![group_label(group)], 1);
     }
 
     /// Shows how many sessions of each group are live: to be called before each scrape.
     pub fn sessions(&self, now: Timestamp) {
-        for series in self.0.groups.load().iter() {
+        for series in self.0.groups.load().values() {
             if !NO_GROUP.contains(&series.group()) {
                 let label = Label::new("group", series.group().to_owned());
-                self.0
-                    .source
+                self.source()
                     .set(names::LIVE, vec![label], series.live(now).count().round());
             }
         }
@@ -201,8 +202,7 @@ impl Recorder {
     #[must_use]
     pub fn live_sketch(&self, group: &GroupName, now: Timestamp) -> LiveSketch {
         let groups = self.0.groups.load();
-        let mut groups = groups.iter();
-        let series = groups.find(|series| series.group() == group.as_str());
+        let series = groups.get(group.as_str());
         series.map(|series| series.live(now)).unwrap_or_default()
     }
 
@@ -217,15 +217,20 @@ impl Recorder {
         if !matches!(decision.kind, Kind::Pinned | Kind::Moved) {
             return;
         }
-        let series = self.series(decision.group_label());
-        series.seen(pin.session, now, idle);
-        if decision.kind == Kind::Moved && pin.group.known().is_some() {
-            series.arrived(pin.session);
-            self.series(pin.group.label()).left(pin.session, now, idle);
+        let has_come = decision.kind == Kind::Moved && pin.group.known().is_some();
+        self.with(decision.group_label(), |series| {
+            series.seen(pin.session, now, idle);
+            if has_come {
+                series.arrived(pin.session);
+            }
+        });
+        let left = |series: &Series| series.left(pin.session, now, idle);
+        if has_come {
+            self.with(pin.group.label(), left);
         }
         let is_first = pin.issued == pin.started && pin.moves == 0;
         if is_first && self.0.confirmed.is_new(key_of(pin)) {
-            self.series(pin.group.label()).confirmed();
+            self.with(pin.group.label(), Series::confirmed);
         }
     }
 
@@ -233,55 +238,30 @@ impl Recorder {
         let affinity: Option<&Affinity> = extensions.get();
         let group = affinity.map_or("unknown", Affinity::group);
         let account = Account::of(extensions).cloned();
-        Running::start(self.clone(), self.series(group), affinity.cloned(), account)
-    }
-
-    /// A new or moved session has got an answer.
-    pub(super) fn settled(&self, decision: &Decision) {
-        match (decision.kind, decision.moved_from()) {
-            (Kind::Assigned, _) if decision.session().is_some() => {
-                self.series(decision.group_label()).assigned();
-            }
-            (Kind::Moved, Some(moved)) => {
-                let labels = vec![
-                    Label::new("from", moved.from.label().to_owned()),
-                    Label::new("to", decision.group_label().to_owned()),
-                    Label::from_static_parts("cause", decision.cause.as_str()),
-                ];
-                if let Some(pin) = &decision.pin
-                    && self.0.moved.is_new(key_of(pin))
-                {
-                    let labels = labels.clone();
-                    self.0.source.count(names::SESSIONS_MOVED, labels, 1);
-                }
-                let to = self.series(decision.group_label());
-                to.auth().arrived(moved);
-                self.0.source.count(names::MOVES, labels, 1);
-            }
-            _ => {}
-        }
+        Running::start(self.series(group), affinity.cloned(), account)
     }
 
     pub(crate) fn refused(&self, decision: &Decision, status: StatusCode) {
         let class = CodeClass::of(status);
-        self.series(decision.group_label())
-            .request(decision.into(), class);
-        if class.is_failure() {
-            self.turned_out(decision, Outcomes::FAILED);
-        }
+        self.with(decision.group_label(), |series| {
+            series.request(decision.into(), class);
+            if class.is_failure() {
+                series.turned_out(decision, Outcomes::FAILED);
+            }
+        });
     }
 
     pub(crate) fn wrong_group(&self, group: &GroupName) {
-        self.series(group.as_str()).wrong_group();
+        self.with(group.as_str(), Series::wrong_group);
     }
 
     /// A request for another group was refused by an endpoint of `group`.
     pub(crate) fn misdirected(&self, group: &GroupName) {
-        self.series(group.as_str()).misdirected();
+        self.with(group.as_str(), Series::misdirected);
     }
 
     pub(crate) fn retry(&self, group: &GroupName, outcome: RetryOutcome) {
-        self.series(group.as_str()).retry(outcome);
+        self.with(group.as_str(), |series| series.retry(outcome));
     }
 
     /// The first pin of a session is on its way to the client.
@@ -293,14 +273,14 @@ impl Recorder {
             tracing::warn!("issued pins do not come back: something drops our cookie");
         }
         let missing = f64::from(u8::from(missing));
-        self.0.source.set(names::NOT_RETURNED, Vec::new(), missing);
+        self.source().set(names::NOT_RETURNED, Vec::new(), missing);
     }
 
     pub(crate) fn pin_verified(&self, key: &KeyId) {
         self.0.returned.returned();
         let count = |handle: &Kept<Counter>| {
             let series = || Key::from_parts(names::VERIFIED, vec![kid_label(key)]);
-            handle.with(&self.0.source, series, |counter| counter.increment(1));
+            handle.with(self.source(), series, |counter| counter.increment(1));
         };
         let find = |keys: &[(KeyId, Arc<Kept<Counter>>)]| {
             let mut keys = keys.iter();
@@ -330,7 +310,7 @@ impl Recorder {
 
     pub(crate) fn override_rejected(&self, fault: Fault) {
         let cause = Label::from_static_parts("cause", Cause::from(fault).as_str());
-        let source = &self.0.source;
+        let source = self.source();
         source.count(names::OVERRIDES_REJECTED, vec![cause], 1);
     }
 
@@ -349,7 +329,7 @@ impl Recorder {
             Label::new("caller", caller.as_str().to_owned()),
             Label::from_static_parts("outcome", outcome),
         ];
-        self.0.source.count(names::CALLER_PINS, labels, 1);
+        self.source().count(names::CALLER_PINS, labels, 1);
     }
 
     pub(crate) fn signal_ignored(&self) {
@@ -359,43 +339,47 @@ impl Recorder {
 
     fn count(&self, handle: &Kept<Counter>, name: &'static str, labels: Vec<Label>, by: u64) {
         let key = || Key::from_parts(name, labels);
-        handle.with(&self.0.source, key, |counter| counter.increment(by));
+        handle.with(self.source(), key, |counter| counter.increment(by));
     }
 
     /// The series of a group. Names come from the rollout, so there are few; where they come from
     /// somebody who tells us, what is beyond [`MOST_GROUPS`] is `unknown`.
     pub(super) fn series(&self, group: &str) -> Arc<Series> {
-        let find = |groups: &[Arc<Series>]| {
-            let mut groups = groups.iter();
-            groups.find(|series| series.group() == group).cloned()
-        };
-        if let Some(series) = find(&self.0.groups.load()) {
-            return series;
+        let known = self.0.groups.load().get(group).cloned();
+        known.unwrap_or_else(|| self.added(group))
+    }
+
+    /// Counts something in the series of a group, without a handle of its own.
+    pub(super) fn with<T>(&self, group: &str, count: impl FnOnce(&Series) -> T) -> T {
+        match self.0.groups.load().get(group) {
+            Some(series) => count(series),
+            None => count(&self.added(group)),
         }
+    }
+
+    /// The series of a group that has none yet.
+    fn added(&self, group: &str) -> Arc<Series> {
         let _shown = self.changing();
-        let mut groups = Vec::clone(&self.0.groups.load());
-        if let Some(series) = find(&groups) {
-            return series;
-        }
-        let group = if groups.len() < MOST_GROUPS {
-            group
-        } else {
-            UNKNOWN
+        let mut groups = ByName::clone(&self.0.groups.load());
+        let group = match groups.len() < MOST_GROUPS || groups.contains_key(group) {
+            true => group,
+            false => UNKNOWN,
         };
-        let mut known = groups.iter();
-        let known = known.find(|series| series.group() == group).cloned();
-        known.unwrap_or_else(|| {
-            let series = Series::new(group, self.0.source.clone(), self.0.steps.clone());
-            let series = Arc::new(series);
-            groups.push(Arc::clone(&series));
-            self.0.groups.store(Arc::new(groups));
-            series
-        })
+        // another thread may have come first
+        if let Some(series) = groups.get(group) {
+            return Arc::clone(series);
+        }
+        let name: Arc<str> = group.into();
+        let series = Series::new(Arc::clone(&name), Arc::clone(&self.0.common));
+        let series = Arc::new(series);
+        groups.insert(name, Arc::clone(&series));
+        self.0.groups.store(Arc::new(groups));
+        series
     }
 
     fn show_group(&self, group: &GroupName, weight: u16, state: Option<&State>) {
         let weight = f64::from(weight);
-        let source = &self.0.source;
+        let source = self.source();
         source.set(names::WEIGHT, vec![group_label(group)], weight);
         for name in State::NAMES {
             let is_in = state.is_some_and(|state| state.name() == name);
@@ -404,16 +388,12 @@ impl Recorder {
         }
     }
 
-    pub(super) fn groups(&self) -> Arc<Vec<Arc<Series>>> {
+    pub(super) fn groups(&self) -> Arc<ByName<Arc<str>, Arc<Series>>> {
         self.0.groups.load_full()
     }
 
-    pub(super) fn counted(&self) -> &Counted {
-        &self.0.counted
-    }
-
-    pub(super) fn steps(&self) -> &Steps {
-        &self.0.steps
+    pub(super) fn common(&self) -> &Common {
+        &self.0.common
     }
 
     pub(super) fn watched(&self) -> &Watched {
@@ -425,7 +405,7 @@ impl Recorder {
     }
 
     pub(super) fn source(&self) -> &Source {
-        &self.0.source
+        &self.0.common.source
     }
 
     fn changing(&self) -> std::sync::MutexGuard<'_, Shown> {
@@ -433,12 +413,6 @@ impl Recorder {
         let guard = self.0.changing.lock();
         guard.unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Of a session after so many moves.
-fn key_of(pin: &SessionPin) -> u64 {
-    let bits = pin.session.bits() as u64;
-    bits.rotate_left(pin.moves % 64)
 }
 
 fn group_label(group: &GroupName) -> Label {
@@ -451,6 +425,6 @@ fn kid_label(key: &KeyId) -> Label {
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Recorder").field(&self.0.source).finish()
+        f.debug_tuple("Recorder").field(self.source()).finish()
     }
 }

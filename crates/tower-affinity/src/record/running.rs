@@ -6,7 +6,6 @@ use std::time::Duration;
 use tower_affinity_core::Outcomes;
 
 use super::account::Account;
-use super::recorder::Recorder;
 use super::series::{CodeClass, Labels, Series};
 use crate::Affinity;
 use crate::clock::Stopwatch;
@@ -14,7 +13,6 @@ use crate::clock::Stopwatch;
 /// Counts its request when it is dropped: as ended with `class`, or as one whose client went away.
 #[derive(Debug)]
 pub(super) struct Running {
-    recorder: Recorder,
     series: Arc<Series>,
     affinity: Option<Affinity>,
     started: Stopwatch,
@@ -27,13 +25,11 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(
-        recorder: Recorder,
         series: Arc<Series>,
         affinity: Option<Affinity>,
         account: Option<Account>,
     ) -> Self {
         Self {
-            recorder,
             in_flight: series.enter(),
             series,
             affinity,
@@ -62,17 +58,13 @@ impl Running {
     /// There is no answer.
     pub(super) fn failed(self) {
         if let Some(affinity) = &self.affinity {
-            self.recorder.tally_answer(affinity.decision());
+            self.series.tally_answer(affinity.decision());
         }
         self.end(CodeClass::Error);
     }
 
     pub(super) fn affinity(&self) -> Option<&Affinity> {
         self.affinity.as_ref()
-    }
-
-    pub(super) fn recorder(&self) -> &Recorder {
-        &self.recorder
     }
 
     pub(super) fn series(&self) -> &Series {
@@ -104,7 +96,7 @@ impl Drop for Running {
         }
         // what was wrong from the head on is counted by then
         if let Some(decision) = decision.filter(|_| class.is_failure()) {
-            self.recorder.turned_out(decision, Outcomes::FAILED);
+            self.series.turned_out(decision, Outcomes::FAILED);
         }
         if let Some(account) = &self.account {
             account.ended(class, self.body);

@@ -10,13 +10,14 @@ use metrics::{Counter, Gauge, Histogram, Key, Label};
 use tower_affinity_core::{Cause, Cohort, Decision, Kind, LiveSketch, SessionId, Timestamp};
 
 use super::auth::AuthSeries;
+use super::common::Common;
 use super::live::Live;
 use super::names;
 use super::outcomes::OutcomeSeries;
 use super::peers::PeerOutcome;
 use super::retry::RetryOutcome;
 use super::source::{Kept, Source};
-use super::tally::{Steps, TallySeries};
+use super::tally::TallySeries;
 use crate::BoxError;
 use crate::balance::StreamCut;
 use crate::problem::status_class;
@@ -132,7 +133,7 @@ impl From<&Decision> for Labels {
 /// The series of one group.
 pub(super) struct Series {
     group: Arc<str>,
-    source: Source,
+    common: Arc<Common>,
     /// By [`Labels::index`], then by [`CodeClass`].
     requests: Box<[OnceLock<Box<Classes>>]>,
     durations: [Kept<Histogram>; Cohort::ALL.len()],
@@ -152,10 +153,9 @@ pub(super) struct Series {
 type Classes = [Kept<Counter>; CodeClass::ALL.len()];
 
 impl Series {
-    pub(super) fn new(group: &str, source: Source, steps: Steps) -> Self {
+    pub(super) fn new(group: Arc<str>, common: Arc<Common>) -> Self {
         Self {
-            group: group.into(),
-            source,
+            group,
             requests: std::iter::repeat_with(OnceLock::new)
                 .take(Labels::COUNT)
                 .collect(),
@@ -169,8 +169,9 @@ impl Series {
             confirmed: Kept::default(),
             live: OnceLock::new(),
             outcomes: OutcomeSeries::default(),
-            tally: TallySeries::new(steps),
+            tally: TallySeries::new(common.steps.clone()),
             auth: AuthSeries::default(),
+            common,
         }
     }
 
@@ -194,8 +195,12 @@ impl Series {
         &self.auth
     }
 
+    pub(super) fn common(&self) -> &Common {
+        &self.common
+    }
+
     pub(super) fn source(&self) -> &Source {
-        &self.source
+        &self.common.source
     }
 
     pub(super) fn request(&self, labels: Labels, class: CodeClass) {
@@ -203,7 +208,7 @@ impl Series {
         let classes = classes.map(|classes| classes.get_or_init(Default::default));
         if let Some(counter) = classes.and_then(|classes| classes.get(class as usize)) {
             let key = || self.requests_key(labels, class);
-            counter.with(&self.source, key, |counter| counter.increment(1));
+            counter.with(self.source(), key, |counter| counter.increment(1));
         }
     }
 
@@ -213,14 +218,14 @@ impl Series {
                 let cohort = Label::from_static_parts("cohort", cohort.as_str());
                 Key::from_parts(names::DURATION, vec![self.label(), cohort])
             };
-            histogram.with(&self.source, key, |histogram| histogram.record(took));
+            histogram.with(self.source(), key, |histogram| histogram.record(took));
         }
     }
 
     /// One more is in flight. `false` if there was nothing to count it: then it must not leave.
     pub(super) fn enter(&self) -> bool {
         self.in_flight.with(
-            &self.source,
+            self.source(),
             || self.key(names::IN_FLIGHT),
             |gauge| {
                 gauge.increment(1.0);
@@ -238,7 +243,7 @@ impl Series {
     pub(super) fn assigned(&self) {
         let key = || self.key(names::ASSIGNED);
         self.assigned
-            .with(&self.source, key, |counter| counter.increment(1));
+            .with(self.source(), key, |counter| counter.increment(1));
     }
 
     /// A session returned its pin.
@@ -271,19 +276,19 @@ impl Series {
     pub(super) fn confirmed(&self) {
         let key = || self.key(names::CONFIRMED);
         self.confirmed
-            .with(&self.source, key, |counter| counter.increment(1));
+            .with(self.source(), key, |counter| counter.increment(1));
     }
 
     pub(super) fn wrong_group(&self) {
         let key = || self.key(names::WRONG_GROUP);
         self.wrong_group
-            .with(&self.source, key, |counter| counter.increment(1));
+            .with(self.source(), key, |counter| counter.increment(1));
     }
 
     pub(super) fn misdirected(&self) {
         let key = || self.key(names::MISDIRECTED);
         self.misdirected
-            .with(&self.source, key, |counter| counter.increment(1));
+            .with(self.source(), key, |counter| counter.increment(1));
     }
 
     pub(super) fn retry(&self, outcome: RetryOutcome) {
@@ -292,7 +297,7 @@ impl Series {
                 let outcome = Label::from_static_parts("outcome", outcome.as_str());
                 Key::from_parts(names::RETRIES, vec![self.label(), outcome])
             };
-            counter.with(&self.source, key, |counter| counter.increment(1));
+            counter.with(self.source(), key, |counter| counter.increment(1));
         }
     }
 

@@ -11,6 +11,7 @@ use tower_affinity_core::{
 };
 
 use super::recorder::Recorder;
+use super::series::Series;
 
 /// What was counted of all groups since one step of the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +44,10 @@ struct Step {
     since: Timestamp,
 }
 
-/// The present step, which all groups share.
+/// The present step, which all groups share, and one more than its revision, 0 for none: whether a step
+/// is the present one is asked with each request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Steps(Arc<ArcSwapOption<Step>>);
+pub(super) struct Steps(Arc<ArcSwapOption<Step>>, Arc<AtomicU64>);
 
 /// The counts of one group.
 #[derive(Debug, Default)]
@@ -100,11 +102,7 @@ impl Step {
 impl Steps {
     /// A decision is going to be made after the step `revision`.
     fn reach(&self, revision: Revision, now: Timestamp) {
-        let known = self.0.load();
-        if known
-            .as_ref()
-            .is_some_and(|known| known.revision >= revision)
-        {
+        if self.1.load(Ordering::Relaxed) > revision.0 {
             return;
         }
         self.0.rcu(|known| match known {
@@ -112,7 +110,17 @@ impl Steps {
             Some(_) => Some(Arc::new(Step::next(revision, now))),
             None => Some(Arc::new(Step::first(revision, now))),
         });
+        self.1.fetch_max(above(revision), Ordering::Relaxed);
     }
+
+    /// Steps have different revisions, each greater than those before.
+    fn is_present(&self, step: &Step) -> bool {
+        self.1.load(Ordering::Relaxed) == above(step.revision)
+    }
+}
+
+fn above(revision: Revision) -> u64 {
+    revision.0.saturating_add(1)
 }
 
 impl TallySeries {
@@ -154,6 +162,10 @@ impl TallySeries {
     }
 
     fn with(&self, count: impl FnOnce(&Counts)) {
+        let counts = self.counts.load();
+        if let Some(counts) = counts.as_ref().filter(|c| self.steps.is_present(&c.step)) {
+            return count(counts);
+        }
         if let Some(step) = &*self.steps.0.load() {
             self.with_step(step, count);
         }
@@ -209,9 +221,9 @@ impl Recorder {
     /// A request that has not ended, or whose answer is not there yet, is not counted yet.
     #[must_use]
     pub fn tallies(&self) -> Option<Tallies> {
-        let step = self.steps().0.load_full()?;
+        let step = self.common().steps.0.load_full()?;
         let groups = self.groups();
-        let groups = groups.iter().filter_map(|series| {
+        let groups = groups.values().filter_map(|series| {
             let tally = series.tally().read(&step)?;
             Some((series.group().to_owned(), tally))
         });
@@ -225,13 +237,15 @@ impl Recorder {
     /// From now on decisions are made by `rollout`: after another step, counts begin anew. Layers
     /// call this with each decision; whoever publishes rollouts may, so that counts begin at once.
     pub fn step(&self, rollout: &Rollout, now: Timestamp) {
-        self.steps().reach(rollout.step_revision(), now);
+        self.common().steps.reach(rollout.step_revision(), now);
     }
+}
 
+impl Series {
     /// A request has been answered, by whomever.
     pub(super) fn tally_answer(&self, decision: &Decision) {
         if let (Kind::Assigned, Some(pin)) = (decision.kind, &decision.pin) {
-            self.series(decision.group_label()).tally().assigned(pin);
+            self.tally().assigned(pin);
         }
     }
 }
