@@ -1,13 +1,12 @@
 //! Whether checks are believed that leave a group without a healthy endpoint.
 
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tower_affinity_core::{GroupName, Timestamp};
+use tower_affinity_core::Timestamp;
 
 use super::group::Group;
+use super::groups::Table;
 
 /// What is remembered of checks that failed too widely to be believed.
 #[derive(Debug, Default)]
@@ -28,12 +27,7 @@ impl Doubt {
     /// it, or were a moment ago, or it is so for too short a time to know. Endpoints are checked one
     /// by one: if it is the checks that are wrong, one group fails them, and passes them again, a
     /// moment before the others.
-    pub(super) fn is_on(
-        &self,
-        table: &HashMap<GroupName, Arc<Group>>,
-        group: &Group,
-        now: impl Fn() -> Timestamp,
-    ) -> bool {
+    pub(super) fn is_on(&self, table: &Table, group: &Group, now: impl Fn() -> Timestamp) -> bool {
         let Some(most_failed) = self.until(table, &now) else {
             return true;
         };
@@ -49,7 +43,7 @@ impl Doubt {
     /// `None` while they are.
     pub(super) fn until(
         &self,
-        table: &HashMap<GroupName, Arc<Group>>,
+        table: &Table,
         now: impl FnOnce() -> Timestamp,
     ) -> Option<Timestamp> {
         if most_fail(table) {
@@ -64,8 +58,8 @@ impl Doubt {
 
 /// Whether more than half of the groups are without a healthy endpoint: then it is the checks, or
 /// us, and not the groups.
-fn most_fail(table: &HashMap<GroupName, Arc<Group>>) -> bool {
-    let judged = || table.values().filter(|group| group.load.is_judged());
+fn most_fail(table: &Table) -> bool {
+    let judged = || table.groups.values().filter(|group| group.load.is_judged());
     let usable = judged().filter(|group| group.is_usable()).count();
     let failing = judged().filter(|group| group.is_failing()).count();
     failing * 2 > usable

@@ -171,6 +171,11 @@ impl Endpoint {
         self.starting.load(Ordering::Relaxed) != 0
     }
 
+    /// Whether it takes requests and its whole share of them: nothing is known against it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_ready() && !self.is_starting() && !self.ejection.is_on()
+    }
+
     /// Its share of what it would have, above 0 and up to 1: it grows evenly over `slow_start`.
     pub(super) fn share(&self, slow_start: Duration, now: Timestamp) -> f32 {
         let since = self.starting.load(Ordering::Relaxed);

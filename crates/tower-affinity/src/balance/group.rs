@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
-use tower_affinity_core::{EndpointId, Timestamp};
+use tower_affinity_core::{EndpointId, GroupName, Timestamp};
 
 use super::budget::Budget;
 use super::ejection::EjectionReason;
@@ -23,11 +23,14 @@ pub(super) struct Group {
     /// Their names, in the same order.
     pub(super) ids: Arc<[EndpointId]>,
     pub(super) load: Arc<Load>,
+    /// Whether nothing is known against any endpoint; see [`Group::is_calm`].
+    calm: AtomicBool,
 }
 
 /// What stays while lists come and go.
 #[derive(Debug)]
 pub(super) struct Load {
+    name: GroupName,
     pub(super) open: Open,
     pub(super) budget: Budget,
     in_flight: AtomicUsize,
@@ -50,6 +53,35 @@ const NO_LIMIT: usize = usize::MAX;
 const READY: u64 = u64::MAX;
 
 impl Group {
+    pub(super) fn new(endpoints: Vec<Arc<Endpoint>>, load: Arc<Load>) -> Self {
+        Self {
+            ids: endpoints.iter().map(|e| e.id().clone()).collect(),
+            endpoints,
+            load,
+            calm: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether each endpoint takes its whole share of requests, so that nobody has to look at all of
+    /// them to pick one.
+    ///
+    /// What is noted against an endpoint ends the calm at once; a request that has asked just before
+    /// may still go there, as it may have been sent just before. The calm begins again only while no
+    /// other change is noted ([`Group::refresh`]): what is missed until then costs a look at all.
+    pub(super) fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Relaxed)
+    }
+
+    /// Something is going to be noted against an endpoint.
+    pub(super) fn unsettle(&self) {
+        self.calm.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the calm could begin again: then it is worth a [`Group::refresh`].
+    pub(super) fn has_settled(&self) -> bool {
+        self.endpoints.iter().all(|endpoint| endpoint.is_plain())
+    }
+
     /// Whether its checks leave it without an endpoint that could otherwise be used.
     pub(super) fn is_failing(&self) -> bool {
         self.load.idle_since().is_some() && self.is_usable()
@@ -83,16 +115,19 @@ impl Group {
         self.endpoints.iter().any(|endpoint| endpoint.is_usable())
     }
 
-    /// Notes whether an endpoint is ready, after a list or a report has changed.
+    /// Notes whether an endpoint is ready, and whether all are, after a list or a report has changed.
+    /// Called by one thread at a time.
     pub(super) fn refresh(&self, now: Timestamp) {
         let ready = self.endpoints.iter().any(|endpoint| endpoint.is_ready());
         self.load.refresh(ready, now);
+        self.calm.store(self.has_settled(), Ordering::Relaxed);
     }
 }
 
 impl Load {
-    pub(super) fn new(now: Timestamp) -> Self {
+    pub(super) fn new(name: GroupName, now: Timestamp) -> Self {
         Self {
+            name,
             open: Open::default(),
             budget: Budget::default(),
             in_flight: AtomicUsize::new(0),
@@ -104,6 +139,10 @@ impl Load {
             drains: ArcSwap::default(),
             ejections: Default::default(),
         }
+    }
+
+    pub(super) fn name(&self) -> &GroupName {
+        &self.name
     }
 
     pub(super) fn idle_since(&self) -> Option<Timestamp> {

@@ -1,6 +1,6 @@
 //! [`Groups`]: the endpoints of all groups, fed by sources and read by the leaf.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, Guard};
 use tower_affinity_core::{Clock, GroupId, GroupName, Timestamp};
 
-use super::balancing::{Balancing, Choice};
+use super::balancing::{Balancing, Choice, EjectionPolicy};
 use super::bound::choose;
 use super::doubt::Doubt;
 use super::ejection::EjectionReason;
@@ -19,8 +19,9 @@ use super::group::{Group, Load};
 use super::lease::Lease;
 use super::open::OpenStream;
 use super::outcome::Outcome;
-use super::pick::{Missing, panics, pick};
+use super::pick::{Missing, Picked, panics, pick, pick_any};
 use super::wanted::Wanted;
+use crate::by_name::ByName;
 use crate::clock::SystemClock;
 
 /// The endpoints of all groups: a cheap handle. Sources feed it, the leaf picks from it, and the
@@ -34,7 +35,6 @@ struct Shared {
     table: ArcSwap<Table>,
     /// Held while lists or states change, so that no change is lost to another.
     changing: Mutex<()>,
-    balancing: ArcSwap<Balancing>,
     /// Whether somebody checks the health of endpoints.
     checked: AtomicBool,
     doubt: Doubt,
@@ -42,7 +42,19 @@ struct Shared {
     start: Timestamp,
 }
 
-pub(super) type Table = HashMap<GroupName, Arc<Group>>;
+/// All groups at one time.
+#[derive(Clone, Default)]
+pub(super) struct Table {
+    pub(super) groups: ByName<GroupName, Arc<Group>>,
+    /// How endpoints are chosen: here, so that a request looks at one snapshot only.
+    balancing: Balancing,
+}
+
+impl Table {
+    pub(super) fn get(&self, name: &GroupName) -> Option<&Arc<Group>> {
+        self.groups.get(name)
+    }
+}
 
 /// What became of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +73,6 @@ impl Groups {
         Self(Arc::new(Shared {
             table: ArcSwap::default(),
             changing: Mutex::new(()),
-            balancing: ArcSwap::default(),
             checked: AtomicBool::new(false),
             doubt: Doubt::default(),
             start: clock.now(),
@@ -104,7 +115,7 @@ impl Groups {
     pub fn remove(&self, group: &GroupName) {
         let _change = self.change();
         let mut table = Table::clone(&self.0.table.load());
-        table.remove(group);
+        table.groups.remove(group);
         self.0.table.store(Arc::new(table));
     }
 
@@ -172,7 +183,7 @@ impl Groups {
     /// The names of all groups, in no order.
     #[must_use]
     pub fn names(&self) -> Vec<GroupName> {
-        self.0.table.load().keys().cloned().collect()
+        self.0.table.load().groups.keys().cloned().collect()
     }
 
     /// The endpoints of `group`, in the order of its list; none if it is not known.
@@ -184,7 +195,7 @@ impl Groups {
             .map_or_else(Vec::new, |group| group.endpoints.clone());
         if endpoints.iter().any(|endpoint| endpoint.is_starting()) {
             // a start that is over is seen by who looks, also without requests
-            let slow_start = self.0.balancing.load().slow_start;
+            let slow_start = table.balancing.slow_start;
             let now = self.0.clock.now();
             for endpoint in &endpoints {
                 endpoint.share(slow_start, now);
@@ -256,7 +267,10 @@ impl Groups {
     /// How endpoints are chosen and left out from now on, in all groups. What is known of endpoints
     /// stays.
     pub fn balance(&self, balancing: Balancing) {
-        self.0.balancing.store(Arc::new(balancing));
+        let _change = self.change();
+        let mut table = Table::clone(&self.0.table.load());
+        table.balancing = balancing;
+        self.0.table.store(Arc::new(table));
     }
 
     /// How often an endpoint of `group` was ejected for `reason`; an ejection that is prolonged
@@ -281,7 +295,6 @@ impl Groups {
     /// What became of an attempt at the endpoint of `lease`: to be said once for each attempt that
     /// the endpoint, and not the client, has ended.
     pub(super) fn note(&self, lease: &Lease, outcome: Outcome) {
-        let balancing = self.0.balancing.load();
         let endpoint = lease.endpoint();
         let failed = outcome.is_failure();
         if let Some(began) = lease.began() {
@@ -301,9 +314,10 @@ impl Groups {
                 Outcome::WrongGroup => EjectionReason::WrongGroup,
                 _ => EjectionReason::Failures,
             };
-            let fails = endpoint.ejection().fails(&balancing.ejection);
+            let policy = self.0.table.load().balancing.ejection;
+            let fails = endpoint.ejection().fails(&policy);
             if fails || reason != EjectionReason::Failures {
-                self.eject(lease, reason, &balancing);
+                self.eject(lease, reason, &policy);
             }
         }
         lease.probed();
@@ -322,7 +336,7 @@ impl Groups {
         })
     }
 
-    fn eject(&self, lease: &Lease, reason: EjectionReason, balancing: &Balancing) {
+    fn eject(&self, lease: &Lease, reason: EjectionReason, policy: &EjectionPolicy) {
         let _change = self.change();
         let (endpoint, name) = (lease.endpoint(), lease.group());
         let ejection = endpoint.ejection();
@@ -333,7 +347,8 @@ impl Groups {
         if spares && !ejection.is_on() {
             return;
         }
-        if let Some(span) = ejection.begin(&balancing.ejection, self.0.clock.now()) {
+        if let Some(span) = ejection.begin(policy, self.0.clock.now()) {
+            group.unsettle();
             if let Some(count) = group.load.ejections(reason) {
                 count.fetch_add(1, Ordering::Relaxed);
             }
@@ -344,9 +359,11 @@ impl Groups {
 
     /// An endpoint takes requests once more.
     fn returns(&self, lease: &Lease) {
+        let _change = self.change();
         let table = self.0.table.load();
         if let Some(group) = table.get(lease.group()) {
             self.start(group, lease.endpoint());
+            group.refresh(self.0.clock.now());
         }
     }
 
@@ -369,8 +386,10 @@ impl Groups {
     }
 
     fn start(&self, group: &Group, endpoint: &Endpoint) {
-        if !self.0.balancing.load().slow_start.is_zero() && group.has_others(endpoint) {
+        let slow_start = self.0.table.load().balancing.slow_start;
+        if !slow_start.is_zero() && group.has_others(endpoint) {
             endpoint.start(self.0.clock.now());
+            group.unsettle();
         }
     }
 
@@ -378,25 +397,19 @@ impl Groups {
     pub(crate) fn acquire(&self, wanted: &Wanted<'_>) -> Result<Lease, Unserved> {
         let name = wanted.id.name();
         let table = self.0.table.load();
-        let balancing = self.0.balancing.load();
-        let now = || self.0.clock.now();
         let Some(group) = table.get(name) else {
             return Err(Unserved::NoReadyEndpoint(name.clone()));
         };
-        let doubtful = || self.doubts(&table, group);
-        let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
-        let (endpoints, avoid) = (&group.endpoints, wanted.avoid);
-        let chosen = wanted.bound.and_then(|bound| {
-            let panics = panics(endpoints, doubtful);
-            choose(endpoints, &bound, avoid, &balancing, panics, now)
-        });
-        let picked = chosen.map_or_else(|| pick(endpoints, avoid, &balancing, doubtful, now), Ok);
+        let balancing = &table.balancing;
+        let now = || self.0.clock.now();
+        let picked = self.pick(&table, group, wanted);
         let picked = picked.map_err(|missing| match missing {
             Missing::Ready => Unserved::NoReadyEndpoint(name.clone()),
             Missing::Room => group.refuse(wanted, now()),
         })?;
         let began = (balancing.choice == Choice::PeakEwma).then(now);
-        let most = limit.saturating_mul(endpoints.len());
+        let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
+        let most = limit.saturating_mul(group.endpoints.len());
         let lease = Lease::acquire(wanted, &group.load, &picked, (limit, most), (began, now));
         lease.ok_or_else(|| {
             if picked.probes {
@@ -404,6 +417,37 @@ impl Groups {
             }
             group.refuse(wanted, now())
         })
+    }
+
+    /// The endpoint that is bound to serve, or any. Where nothing is known against one of them they
+    /// are not looked at one by one: what a request costs does not grow with their number.
+    fn pick<'a>(
+        &self,
+        table: &Table,
+        group: &'a Group,
+        wanted: &Wanted<'_>,
+    ) -> Result<Picked<'a>, Missing> {
+        let (endpoints, avoid, balancing) = (&group.endpoints, wanted.avoid, &table.balancing);
+        let now = || self.0.clock.now();
+        let doubtful = || self.doubts(table, group);
+        let is_calm = self.is_calm(group);
+        let chosen = wanted.bound.and_then(|bound| {
+            let panics = !is_calm && panics(endpoints, doubtful);
+            choose(endpoints, &bound, avoid, balancing, panics, now)
+        });
+        let any = || (is_calm && avoid.is_empty()).then(|| pick_any(endpoints, balancing, now));
+        let chosen = chosen.or_else(|| any().flatten());
+        chosen.map_or_else(|| pick(endpoints, avoid, balancing, doubtful, now), Ok)
+    }
+
+    /// See [`Group::is_calm`]. Starts and ejections end while requests are served, without a note:
+    /// the first request after that notes it.
+    fn is_calm(&self, group: &Group) -> bool {
+        if !group.is_calm() && group.has_settled() {
+            let _change = self.change();
+            group.refresh(self.0.clock.now());
+        }
+        group.is_calm()
     }
 
     fn comes(&self, address: SocketAddr, load: &Load) -> Endpoint {
@@ -418,7 +462,7 @@ impl Groups {
     /// Sets something that may come before the first list.
     fn load(&self, group: &GroupName, set: impl FnOnce(&Load)) {
         let change = self.change();
-        if !self.0.table.load().contains_key(group) {
+        if self.0.table.load().get(group).is_none() {
             self.publish(&change, group, Vec::new());
         }
         if let Some(group) = self.0.table.load().get(group) {
@@ -442,7 +486,10 @@ impl Groups {
         let mut table = Table::clone(&self.0.table.load());
         let now = self.0.clock.now();
         let old = table.get(name);
-        let load = old.map_or_else(|| Arc::new(Load::new(now)), |old| Arc::clone(&old.load));
+        let load = old.map_or_else(
+            || Arc::new(Load::new(name.clone(), now)),
+            |old| Arc::clone(&old.load),
+        );
         let mut seen = HashSet::new();
         let endpoints = addresses
             .into_iter()
@@ -452,11 +499,7 @@ impl Groups {
                 .map_or_else(|| Arc::new(self.comes(address, &load)), Arc::clone)
         });
         let endpoints: Vec<Arc<Endpoint>> = endpoints.collect();
-        let group = Group {
-            ids: endpoints.iter().map(|e| e.id().clone()).collect(),
-            endpoints,
-            load,
-        };
+        let group = Group::new(endpoints, load);
         group.refresh(now);
         if let Some(old) = old {
             let is_new = |e: &&Arc<Endpoint>| !old.endpoints.iter().any(|o| Arc::ptr_eq(o, e));
@@ -469,7 +512,7 @@ impl Groups {
                     .for_each(|e| self.start(&group, e));
             }
         }
-        table.insert(name.clone(), Arc::new(group));
+        table.groups.insert(name.clone(), Arc::new(group));
         self.0.table.store(Arc::new(table));
     }
 }
@@ -501,6 +544,7 @@ impl Default for Groups {
 
 impl std::fmt::Debug for Groups {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Groups").field(&self.0.table.load()).finish()
+        let table = self.0.table.load();
+        f.debug_tuple("Groups").field(&table.groups).finish()
     }
 }

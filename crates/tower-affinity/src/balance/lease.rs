@@ -33,8 +33,9 @@ use super::wanted::Wanted;
 pub struct Lease(Arc<Held>);
 
 struct Held {
-    id: GroupId,
     load: Arc<Load>,
+    /// That of the group's id. The name is the group's: a request needs no copy of it.
+    generation: u32,
     /// Its place and switch among the open streams, once something has to be waited for.
     stream: OnceLock<(u64, Arc<Switch>)>,
     endpoint: Arc<Endpoint>,
@@ -67,7 +68,7 @@ impl Lease {
             return None;
         }
         Some(Self(Arc::new(Held {
-            id: wanted.id.clone(),
+            generation: wanted.id.generation(),
             stream: OnceLock::new(),
             endpoint: Arc::clone(endpoint),
             began,
@@ -106,7 +107,7 @@ impl Lease {
     /// The name of the endpoint's group.
     #[must_use]
     pub fn group(&self) -> &GroupName {
-        self.0.id.name()
+        self.0.load.name()
     }
 
     /// Drops `guard` when the lease ends: for everything else that lasts as long.
@@ -132,7 +133,10 @@ impl Lease {
     /// The switch of what the request has open; from the first call on it is an open stream.
     pub(super) fn switch(&self) -> &Switch {
         let held = &*self.0;
-        let (_, switch) = held.stream.get_or_init(|| held.load.open.enter(&held.id));
+        let (_, switch) = held.stream.get_or_init(|| {
+            let id = GroupId::new(held.load.name().clone(), held.generation);
+            held.load.open.enter(&id)
+        });
         switch
     }
 }

@@ -95,6 +95,30 @@ pub(super) fn pick<'a>(
     Err(missing)
 }
 
+/// The better one of two that are drawn from all endpoints, of which each can be used, takes its whole
+/// share and is not ejected. `None` if one of the two has as many requests as it may: then those that
+/// have room are to be counted.
+pub(super) fn pick_any<'a>(
+    endpoints: &'a [Arc<Endpoint>],
+    balancing: &Balancing,
+    now: impl FnOnce() -> Timestamp,
+) -> Option<Picked<'a>> {
+    let (one, other) = two_of(endpoints.len(), |nth| endpoints.get(nth))?;
+    let limit = balancing.max_in_flight.unwrap_or(usize::MAX);
+    let has_room = |endpoint: &Endpoint| endpoint.in_flight() < limit;
+    if !has_room(one) || !other.is_none_or(|other| has_room(other)) {
+        return None;
+    }
+    let now = match balancing.choice {
+        Choice::LeastInFlight => Timestamp::default(),
+        Choice::PeakEwma => now(),
+    };
+    Some(Picked {
+        endpoint: better(one, other, balancing, now),
+        probes: false,
+    })
+}
+
 /// Whether the health of the endpoints is ignored.
 pub(super) fn panics(endpoints: &[Arc<Endpoint>], doubtful: impl FnOnce() -> bool) -> bool {
     let ready = endpoints.iter().filter(|e| e.is_ready()).count();
@@ -111,24 +135,40 @@ fn better_of_two<'a, I>(
 where
     I: Iterator<Item = &'a Arc<Endpoint>>,
 {
+    // a state may have changed since they were counted: the first one then
+    let nth = |n| candidates().nth(n).or_else(|| candidates().next());
+    let (one, other) = two_of(count, nth)?;
+    Some(better(one, other, balancing, now))
+}
+
+/// Two different ones of `count`, drawn at random; one if there is no other.
+fn two_of<T>(count: usize, nth: impl Fn(usize) -> Option<T>) -> Option<(T, Option<T>)> {
     if count == 0 {
         return None;
     }
-    // a state may have changed since they were counted: the first one then
-    let nth = |n| candidates().nth(n).or_else(|| candidates().next());
     let first = fastrand::usize(..count);
     let one = nth(first)?;
     if count == 1 {
-        return Some(one);
+        return Some((one, None));
     }
     let second = fastrand::usize(..count - 1);
-    let other = nth(second + usize::from(second >= first))?;
+    Some((one, nth(second + usize::from(second >= first))))
+}
+
+/// The one with less to do.
+fn better<'a>(
+    one: &'a Arc<Endpoint>,
+    other: Option<&'a Arc<Endpoint>>,
+    balancing: &Balancing,
+    now: Timestamp,
+) -> &'a Arc<Endpoint> {
+    let Some(other) = other else { return one };
     let shares = [one, other].map(|e| e.share(balancing.slow_start, now));
     // one that starts comes into question in its share of draws only, so that an idle group does
     // not give it more
     match shares.map(|share| share >= 1.0 || fastrand::f32() < share) {
-        [true, false] => return Some(one),
-        [false, true] => return Some(other),
+        [true, false] => return one,
+        [false, true] => return other,
         [true, true] | [false, false] => {}
     }
     let cost = |endpoint: &Endpoint, share: f32| match balancing.choice {
@@ -138,9 +178,9 @@ where
         }
     };
     let [one_share, other_share] = shares;
-    Some(if cost(other, other_share) < cost(one, one_share) {
+    if cost(other, other_share) < cost(one, one_share) {
         other
     } else {
         one
-    })
+    }
 }

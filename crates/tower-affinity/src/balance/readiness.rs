@@ -37,7 +37,7 @@ impl Readiness for Groups {
         let (Some(group), Some(id)) = (table.get(group), endpoint.known()) else {
             return false;
         };
-        let panics = panics(&group.endpoints, || self.doubts(&table, group));
+        let panics = !group.is_calm() && panics(&group.endpoints, || self.doubts(&table, group));
         let mut endpoints = group.endpoints.iter();
         endpoints
             .find(|endpoint| endpoint.id() == id)

@@ -7,6 +7,7 @@
 )]
 
 mod bound;
+mod calm;
 mod cost;
 mod cuts;
 mod flight;
