@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use http::{Request, Response, StatusCode};
 use tower_affinity_core::GroupName;
@@ -14,9 +15,10 @@ use super::further::Further;
 use super::groups::Groups;
 use super::lease::Lease;
 use super::outcome::Outcome;
+use super::settings::Settings;
 use super::tunnelled::is_tunnel;
 use crate::problem::MISDIRECTED;
-use crate::record::{Account, Recorder, RetryOutcome};
+use crate::record::{Account, RetryOutcome};
 use crate::respond::UpstreamFault;
 use crate::tag::correct;
 use crate::{Affinity, BoxError, SPANS, ServedBy};
@@ -25,8 +27,7 @@ use crate::{Affinity, BoxError, SPANS, ServedBy};
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) lease: Lease,
-    pub(super) groups: Groups,
-    pub(super) recorder: Recorder,
+    pub(super) settings: Arc<Settings>,
     /// Counts it, if it is not the first.
     pub(super) further: Option<Further>,
 }
@@ -43,8 +44,11 @@ pub(super) struct Failure {
 impl Failure {
     /// The error to answer where there is no further attempt.
     pub(super) fn answer(self) -> Error {
-        let Attempt { lease, groups, .. } = &self.attempt;
+        let Attempt {
+            lease, settings, ..
+        } = &self.attempt;
         let tried = [lease.endpoint().address()];
+        let groups = &settings.groups;
         self.harm.answer(self.error, groups, lease.group(), &tried)
     }
 }
@@ -66,11 +70,10 @@ pub(super) enum Harm {
 
 impl Attempt {
     /// An attempt at the endpoint of `lease`.
-    pub(super) fn new(lease: Lease, groups: Groups, recorder: Recorder) -> Self {
+    pub(super) fn new(lease: Lease, settings: Arc<Settings>) -> Self {
         Self {
             lease,
-            groups,
-            recorder,
+            settings,
             further: None,
         }
     }
@@ -131,8 +134,8 @@ impl Attempt {
         {
             return Err(self.misdirected());
         }
-        self.groups
-            .note(&self.lease, Outcome::Answered(response.status()));
+        let outcome = Outcome::Answered(response.status());
+        self.settings.groups.note(&self.lease, outcome);
         if let Some(further) = self.further {
             further.end(RetryOutcome::Success);
         }
@@ -149,7 +152,7 @@ impl Attempt {
 
     fn fail(self, error: BoxError, harm: Harm) -> Failure {
         if let Some(outcome) = Outcome::of(&error) {
-            self.groups.note(&self.lease, outcome);
+            self.settings.groups.note(&self.lease, outcome);
             // who cannot be reached is ejected at once, which is logged
             if harm != Harm::Unreached {
                 let (group, address) = (self.lease.group(), self.lease.endpoint().address());
@@ -160,9 +163,9 @@ impl Attempt {
     }
 
     fn misdirected(self) -> Failure {
-        self.groups.note(&self.lease, Outcome::WrongGroup);
+        self.settings.groups.note(&self.lease, Outcome::WrongGroup);
         let group = self.lease.group().clone();
-        self.recorder.wrong_group(&group);
+        self.settings.recorder.wrong_group(&group);
         let address = self.lease.endpoint().address();
         tracing::warn!(%group, %address, "endpoint serves another group");
         self.end(Unserved::WrongGroup(group).into(), Harm::Misdirected)

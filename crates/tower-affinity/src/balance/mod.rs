@@ -54,7 +54,8 @@
 //! carries [`Again`] among its extensions, so that a leaf can keep to the time that is left.
 //!
 //! A leaf gets the body as a [`ReplayBody`]. One that is not empty costs an allocation and is kept
-//! up to a limit; the head is cloned. Without retries ([`Retries::none`]) neither is done.
+//! up to a limit; the fields of the head are copied in one piece, and its extensions are cloned.
+//! Without retries ([`Retries::none`]) nothing of it is done.
 //!
 //! # Examples
 //!
@@ -119,6 +120,7 @@ mod further;
 mod future;
 mod group;
 mod groups;
+mod head;
 mod kept;
 mod latency;
 mod lease;
@@ -131,6 +133,7 @@ mod replay;
 mod retries;
 mod retry;
 mod service;
+mod settings;
 mod switch;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::request::Parts;
-use http::{Method, Request, header};
+use http::Request;
 use http_body::Body;
 use tower_affinity_core::{GroupId, Timestamp};
 
@@ -14,9 +13,11 @@ use super::attempt::{Attempt, Failure, Harm};
 use super::error::Error;
 use super::further::Further;
 use super::groups::Groups;
+use super::head::Head;
 use super::lease::Lease;
 use super::replay::{Replay, ReplayBody};
 use super::retries::Retries;
+use super::settings::Settings;
 use super::wanted::Wanted;
 use crate::record::RetryOutcome;
 use crate::rollouts::Rollouts;
@@ -34,10 +35,8 @@ pub struct Again {
 
 /// What is needed to send a request once more.
 pub(super) struct Plan<B> {
-    head: Parts,
+    head: Head,
     replay: Replay<B>,
-    retries: Retries,
-    rollouts: Option<Rollouts>,
     begun: Timestamp,
     tried: Vec<SocketAddr>,
 }
@@ -46,22 +45,18 @@ impl<B: Body<Data = Bytes>> Plan<B> {
     /// Keeps what another attempt needs of `request`, which is not tied to an endpoint yet.
     pub(super) fn begin(
         request: Request<B>,
-        retries: Retries,
-        rollouts: Option<Rollouts>,
+        retries: &Retries,
         now: Timestamp,
     ) -> (Self, Request<ReplayBody<B>>) {
         let (head, body) = request.into_parts();
         let (replay, body) = Replay::begin(body, retries.max_body);
-        let request = Request::from_parts(head.clone(), body);
         let plan = Self {
-            head,
+            head: Head::of(&head),
             replay,
-            retries,
-            rollouts,
             begun: now,
             tried: Vec::new(),
         };
-        (plan, request)
+        (plan, Request::from_parts(head, body))
     }
 
     /// The next attempt after `failure`, in the same group; or the error to answer.
@@ -78,29 +73,28 @@ impl<B: Body<Data = Bytes>> Plan<B> {
             return Err(error);
         }
         let Attempt {
-            lease,
-            groups,
-            recorder,
-            ..
+            lease, settings, ..
         } = attempt;
+        let Settings {
+            groups, recorder, ..
+        } = &*settings;
         let (group, address) = (lease.group().clone(), lease.endpoint().address());
         self.tried.push(address);
         let now = groups.now();
-        let allowed = self.allow(harm, &lease, now);
+        let allowed = self.allow(harm, &lease, &settings, now);
         // the place at the endpoint that failed is given back before another is taken
         drop(lease);
-        let placed = allowed.and_then(|()| self.place(harm, &groups));
+        let placed = allowed.and_then(|()| self.place(harm, groups));
         let attempts = self.tried.len();
         match placed {
-            Ok((lease, body)) => {
+            Ok((lease, mut request)) => {
                 let next = lease.endpoint().address();
                 tracing::debug!(%group, %address, %next, attempts, ?harm, "request is sent again");
                 let further = Further::begin(group, recorder.clone());
                 let attempt = Attempt {
                     further: Some(further),
-                    ..Attempt::new(lease, groups, recorder)
+                    ..Attempt::new(lease, settings)
                 };
-                let mut request = Request::from_parts(self.head.clone(), body);
                 request.extensions_mut().insert(Again {
                     attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
                     elapsed: now.since(self.begun),
@@ -114,7 +108,7 @@ impl<B: Body<Data = Bytes>> Plan<B> {
                 Err(match outcome {
                     // a part of its body was taken, whatever the leaf says
                     RetryOutcome::NotReplayable => error,
-                    _ => harm.answer(error, &groups, &group, &self.tried),
+                    _ => harm.answer(error, groups, &group, &self.tried),
                 })
             }
         }
@@ -124,19 +118,25 @@ impl<B: Body<Data = Bytes>> Plan<B> {
     fn is_wanted(&self, harm: Harm) -> bool {
         match harm {
             Harm::Unreached | Harm::Unsent | Harm::Misdirected => true,
-            Harm::Unknown => is_idempotent(&self.head),
+            Harm::Unknown => self.head.is_idempotent(),
             Harm::Final => false,
         }
     }
 
     /// Whether there may be another attempt, and takes it out of the budget of the group.
-    fn allow(&self, harm: Harm, failed: &Lease, now: Timestamp) -> Result<(), RetryOutcome> {
-        let retries = &self.retries;
+    fn allow(
+        &self,
+        harm: Harm,
+        failed: &Lease,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Result<(), RetryOutcome> {
+        let retries = &settings.retries;
         if self.tried.len() > retries.max as usize {
             return Err(RetryOutcome::Limit);
         }
         // an endpoint that says that it took nothing is believed only if nothing was taken from us
-        let may_repeat = harm == Harm::Misdirected || is_idempotent(&self.head);
+        let may_repeat = harm == Harm::Misdirected || self.head.is_idempotent();
         if !self.replay.is_whole() || !(may_repeat || self.replay.is_untouched()) {
             return Err(RetryOutcome::NotReplayable);
         }
@@ -144,9 +144,9 @@ impl<B: Body<Data = Bytes>> Plan<B> {
         if retries.within.is_some_and(|most| elapsed >= most) {
             return Err(RetryOutcome::Deadline);
         }
-        let newest = self.rollouts.as_ref().map(Rollouts::current);
+        let newest = settings.rollouts.as_ref().map(Rollouts::current);
         let is_aborted = |id: &GroupId| newest.is_some_and(|newest| newest.is_aborted(id, now));
-        if Wanted::of(&self.head.extensions).is_some_and(|wanted| is_aborted(wanted.id)) {
+        if Wanted::of(self.head.extensions()).is_some_and(|wanted| is_aborted(wanted.id)) {
             return Err(RetryOutcome::Aborted);
         }
         if failed.budget().attempt(now, retries) {
@@ -157,8 +157,12 @@ impl<B: Body<Data = Bytes>> Plan<B> {
     }
 
     /// A place at another endpoint of the group, or at the same if that can help.
-    fn place(&self, harm: Harm, groups: &Groups) -> Result<(Lease, ReplayBody<B>), RetryOutcome> {
-        let wanted = Wanted::of(&self.head.extensions).ok_or(RetryOutcome::NoEndpoint)?;
+    fn place(
+        &self,
+        harm: Harm,
+        groups: &Groups,
+    ) -> Result<(Lease, Request<ReplayBody<B>>), RetryOutcome> {
+        let wanted = Wanted::of(self.head.extensions()).ok_or(RetryOutcome::NoEndpoint)?;
         let avoid = match (wanted.bound, harm) {
             // it lives, and what it has of the session no other one has
             (Some(_), Harm::Unsent | Harm::Unknown) => &[][..],
@@ -170,25 +174,16 @@ impl<B: Body<Data = Bytes>> Plan<B> {
         if !is_new && matches!(harm, Harm::Unreached | Harm::Misdirected) {
             return Err(RetryOutcome::NoEndpoint);
         }
-        let body = self.replay.again().ok_or(RetryOutcome::NotReplayable)?;
-        Ok((lease, body))
+        let body = self.replay.again();
+        let request = body.and_then(|body| self.head.request(body));
+        Ok((lease, request.ok_or(RetryOutcome::NotReplayable)?))
     }
-}
-
-/// Whether carrying the request out twice is the same as once (RFC 9110, section 9.2.2). An
-/// upgrade is not: its tunnel begins anew.
-fn is_idempotent(head: &Parts) -> bool {
-    let method = matches!(
-        head.method,
-        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
-    );
-    method && !head.headers.contains_key(header::UPGRADE)
 }
 
 impl<B> fmt::Debug for Plan<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan")
-            .field("retries", &self.retries)
+            .field("head", &self.head)
             .field("tried", &self.tried)
             .finish_non_exhaustive()
     }

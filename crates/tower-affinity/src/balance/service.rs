@@ -1,6 +1,7 @@
 //! The service [`GroupBalance`].
 
 use std::fmt;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ use super::lease::Lease;
 use super::replay::ReplayBody;
 use super::retries::Retries;
 use super::retry::Plan;
+use super::settings::Settings;
 use super::wanted::Wanted;
 use crate::BoxError;
 use crate::record::Recorder;
@@ -28,48 +30,53 @@ use crate::rollouts::Rollouts;
 /// It is `Send` and `Sync` exactly when `C` is.
 #[derive(Clone)]
 pub struct GroupBalance<C> {
-    groups: Groups,
+    settings: Arc<Settings>,
+    // not shared: it may stay on one thread
     connect: C,
-    recorder: Recorder,
-    retries: Retries,
-    rollouts: Option<Rollouts>,
 }
 
 impl<C> GroupBalance<C> {
     /// Picks from `groups`; `connect` gives the service that speaks to the picked endpoint.
     pub fn new(groups: Groups, connect: C) -> Self {
-        Self {
+        let settings = Settings {
             groups,
-            connect,
             recorder: Recorder::default(),
             retries: Retries::default(),
             rollouts: None,
+        };
+        Self {
+            settings: Arc::new(settings),
+            connect,
         }
     }
 
     /// What counts further attempts, and endpoints that turn out to serve another group.
     #[must_use]
     pub fn recorder(self, recorder: Recorder) -> Self {
-        Self { recorder, ..self }
+        self.with(|settings| settings.recorder = recorder)
     }
 
     /// How often a request is sent again; see [`Retries`] for the defaults.
     #[must_use]
     pub fn retries(self, retries: Retries) -> Self {
-        Self { retries, ..self }
+        self.with(|settings| settings.retries = retries)
     }
 
     /// Where to ask, before a request is sent again, whether its group was aborted in the
     /// meantime. Without it, that is not asked.
     #[must_use]
     pub fn rollouts(self, rollouts: impl Into<Rollouts>) -> Self {
-        let rollouts = Some(rollouts.into());
-        Self { rollouts, ..self }
+        self.with(|settings| settings.rollouts = Some(rollouts.into()))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(Arc::make_mut(&mut self.settings));
+        self
     }
 
     fn acquire<B>(&self, request: &Request<B>) -> Result<Lease, Unserved> {
         let wanted = Wanted::of(request.extensions()).ok_or(Unserved::NoDecision)?;
-        self.groups.acquire(&wanted)
+        self.settings.groups.acquire(&wanted)
     }
 }
 
@@ -94,16 +101,15 @@ where
             Ok(lease) => lease,
             Err(unserved) => return ResponseFuture::unserved(unserved),
         };
-        let (again, request) = if self.retries.are_none() {
+        let (again, request) = if self.settings.retries.are_none() {
             (None, request.map(ReplayBody::once))
         } else {
-            let now = self.groups.now();
+            let now = self.settings.groups.now();
             lease.budget().request(now);
-            let (retries, rollouts) = (self.retries, self.rollouts.clone());
-            let (plan, request) = Plan::begin(request, retries, rollouts, now);
+            let (plan, request) = Plan::begin(request, &self.settings.retries, now);
             (Some((plan, self.connect.clone())), request)
         };
-        let attempt = Attempt::new(lease, self.groups.clone(), self.recorder.clone());
+        let attempt = Attempt::new(lease, Arc::clone(&self.settings));
         ResponseFuture::begin(&self.connect, request, attempt, again)
     }
 }
@@ -111,8 +117,8 @@ where
 impl<C> fmt::Debug for GroupBalance<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GroupBalance")
-            .field("groups", &self.groups)
-            .field("retries", &self.retries)
+            .field("groups", &self.settings.groups)
+            .field("retries", &self.settings.retries)
             .finish_non_exhaustive()
     }
 }
