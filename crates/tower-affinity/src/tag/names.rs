@@ -1,8 +1,10 @@
 //! The headers between us and an endpoint.
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use tower_affinity_core::Decision;
+use tower_affinity_core::{Cause, Decision, Kind};
 
 use crate::{Affinity, Arms};
 
@@ -51,7 +53,7 @@ pub(crate) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
     if let Some(session) = affinity.session() {
         insert(headers, SESSION, session.to_string());
     }
-    insert(headers, DECISION, told(decision));
+    headers.insert(DECISION, told(decision));
     if let Some(moved) = affinity.moved_from() {
         let (from, at, cause) = (moved.from.label(), moved.at.as_secs(), moved.cause.as_str());
         insert(
@@ -76,13 +78,21 @@ pub(super) fn set_arms(headers: &mut HeaderMap, arms: &Arms) {
 /// Names the decision as it turned out, where it was named before.
 pub(crate) fn correct(headers: &mut HeaderMap, affinity: &Affinity) {
     if headers.contains_key(DECISION) {
-        insert(headers, DECISION, told(affinity.decision()));
+        headers.insert(DECISION, told(affinity.decision()));
     }
 }
 
-fn told(decision: &Decision) -> String {
-    let (kind, cause) = (decision.kind.as_str(), decision.cause.as_str());
-    format!("{kind}; cause={cause}")
+/// What is told of a decision: there are few different ones, and each is made once and stays.
+fn told(decision: &Decision) -> HeaderValue {
+    static ALL: [OnceLock<HeaderValue>; Kind::ALL.len() * Cause::ALL.len()] =
+        [const { OnceLock::new() }; Kind::ALL.len() * Cause::ALL.len()];
+    let (kind, cause) = (decision.kind, decision.cause);
+    let make = || {
+        let text = format!("{}; cause={}", kind.as_str(), cause.as_str());
+        HeaderValue::from_static(text.leak())
+    };
+    let place = ALL.get(kind as usize * Cause::ALL.len() + cause as usize);
+    place.map_or_else(make, |told| told.get_or_init(make).clone())
 }
 
 fn insert(headers: &mut HeaderMap, name: HeaderName, text: String) {
