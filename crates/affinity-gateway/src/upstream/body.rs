@@ -36,7 +36,8 @@ pin_project! {
     pub(super) struct Forwarded<B> {
         #[pin]
         inner: Passed<B>,
-        progress: Progress,
+        // none where there is nothing to send
+        progress: Option<Progress>,
     }
 }
 
@@ -51,6 +52,7 @@ pub(super) struct Progress {
 struct Moved {
     last: AtomicU64,
     broke: AtomicBool,
+    sent: AtomicBool,
     over: AtomicBool,
     waits: AtomicBool,
     sender: AtomicWaker,
@@ -73,7 +75,7 @@ impl Drop for EndsUpload {
 }
 
 impl<B> Forwarded<B> {
-    pub(super) fn new(inner: B, progress: Progress) -> Self {
+    pub(super) fn new(inner: B, progress: Option<Progress>) -> Self {
         Self {
             inner: Passed::new(inner),
             progress,
@@ -126,9 +128,13 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        let this = self.project();
-        let moved = &this.progress.moved;
-        let Poll::Ready(frame) = this.inner.poll_frame(cx) else {
+        let mut this = self.project();
+        let frame = this.inner.as_mut().poll_frame(cx);
+        let Some(progress) = this.progress else {
+            return frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)));
+        };
+        let moved = &progress.moved;
+        let Poll::Ready(frame) = frame else {
             moved.waits.store(true, Ordering::Release);
             moved.sender.register(cx.waker());
             if moved.over.load(Ordering::Acquire) {
@@ -137,9 +143,12 @@ where
             return Poll::Pending;
         };
         moved.waits.store(false, Ordering::Release);
-        this.progress.note();
+        progress.note();
         if matches!(frame, Some(Err(_))) {
             moved.broke.store(true, Ordering::Release);
+        }
+        if frame.is_none() || this.inner.is_end_stream() {
+            moved.sent.store(true, Ordering::Release);
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
@@ -154,19 +163,20 @@ where
 }
 
 impl Progress {
-    pub(super) fn begin() -> Self {
+    pub(super) fn begin(start: Instant) -> Self {
         Self {
-            start: Instant::now(),
+            start,
             moved: Arc::default(),
         }
     }
 
-    pub(super) fn start(&self) -> Instant {
-        self.start
-    }
-
     pub(super) fn last(&self) -> Instant {
         self.start + Duration::from_millis(self.moved.last.load(Ordering::Relaxed))
+    }
+
+    /// Whether all of it was taken to be sent.
+    pub(super) fn is_sent(&self) -> bool {
+        self.moved.sent.load(Ordering::Acquire)
     }
 
     /// Whether the body's own sender is to blame for its end.

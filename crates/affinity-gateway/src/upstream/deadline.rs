@@ -1,42 +1,38 @@
 //! How long the head of an answer may take.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
+use std::task::{Poll, ready};
 
-use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep};
+use tokio::time::{Duration, Instant};
 
 use super::{
     body::Progress,
     timeouts::{Limits, TimeoutKind},
 };
 
-pin_project! {
-    /// Ends when the request's body has not moved for the whole time, or when the exchange as a
-    /// whole takes too long. So a long upload does not count against the endpoint, nor does a client
-    /// that sends nothing of it, while an endpoint that takes nothing of it does.
-    #[derive(Debug)]
-    pub(super) struct Deadline {
-        #[pin]
-        sleep: Sleep,
-        limits: Limits,
-        end: Option<Instant>,
-        progress: Progress,
-    }
+/// Ends when the request's body has not moved for the whole time, or when the exchange as a
+/// whole takes too long. So a long upload does not count against the endpoint, nor does a client
+/// that sends nothing of it, while an endpoint that takes nothing of it does.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    start: Instant,
+    response: Duration,
+    end: Option<Instant>,
+    /// When it has to be looked at.
+    next: Instant,
+    /// Of a request without a body there is none.
+    upload: Option<Progress>,
 }
 
 impl Deadline {
-    pub(super) fn new(limits: Limits, progress: Progress) -> Self {
-        let end = limits.total.map(|total| progress.start() + total);
-        let head = progress.start() + limits.response;
+    pub(super) fn new(start: Instant, limits: &Limits, upload: Option<Progress>) -> Self {
+        let end = limits.total.map(|total| start + total);
+        let head = start + limits.response;
         Self {
-            sleep: tokio::time::sleep_until(end.map_or(head, |end| end.min(head))),
-            limits,
+            start,
+            response: limits.response,
             end,
-            progress,
+            next: end.map_or(head, |end| end.min(head)),
+            upload,
         }
     }
 
@@ -46,33 +42,29 @@ impl Deadline {
     }
 
     /// The client's body.
-    pub(super) fn upload(&self) -> &Progress {
-        &self.progress
+    pub(super) fn upload(&self) -> Option<&Progress> {
+        self.upload.as_ref()
     }
-}
 
-impl Future for Deadline {
-    type Output = TimeoutKind;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<TimeoutKind> {
-        let mut this = self.project();
+    /// Waits for the end by `wait`, which waits for a moment.
+    pub(super) fn poll(&mut self, mut wait: impl FnMut(Instant) -> Poll<()>) -> Poll<TimeoutKind> {
         loop {
-            ready!(this.sleep.as_mut().poll(cx));
-            let now = this.sleep.deadline();
-            if this.end.is_some_and(|end| end <= now) {
+            ready!(wait(self.next));
+            let now = self.next;
+            if self.end.is_some_and(|end| end <= now) {
                 return Poll::Ready(TimeoutKind::Total);
             }
-            let head = this.progress.last() + this.limits.response;
-            let head = match head <= now && this.progress.waits() {
+            let upload = self.upload.as_ref();
+            let moved = upload.map_or(self.start, Progress::last);
+            let head = match upload.is_some_and(Progress::waits) && moved + self.response <= now {
                 // the client's time runs, not the endpoint's
-                true => now + this.limits.response,
-                false => head,
+                true => now + self.response,
+                false => moved + self.response,
             };
             if head <= now {
                 return Poll::Ready(TimeoutKind::Response);
             }
-            let next = this.end.map_or(head, |end| end.min(head));
-            this.sleep.as_mut().reset(next);
+            self.next = self.end.map_or(head, |end| end.min(head));
         }
     }
 }

@@ -1,22 +1,11 @@
 //! Opening connections to endpoints.
 
-use std::{
-    future::Future,
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use http::Uri;
-use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 use tokio_util::either::Either;
-use tower_service::Service;
 
 use super::{
     EndpointProtocol, UpstreamOptions,
@@ -65,7 +54,7 @@ impl Dialer {
     }
 
     /// A connection that is ready for HTTP, in time.
-    pub(super) async fn dial(self, address: SocketAddr) -> io::Result<Stream> {
+    pub(super) async fn dial(&self, address: SocketAddr) -> io::Result<Stream> {
         if let Ok(opened) = timeout(self.within, self.open(address)).await {
             return opened;
         }
@@ -106,26 +95,6 @@ fn leave_stalled(stream: &TcpStream, after: Duration) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn leave_stalled(_: &TcpStream, _: Duration) -> io::Result<()> {
     Ok(())
-}
-
-/// What the pool of HTTP/1.1 connections asks: its keys are addresses.
-impl Service<Uri> for Dialer {
-    type Response = TokioIo<Stream>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<Stream>>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let address = uri.authority().and_then(|a| a.as_str().parse().ok());
-        let dialer = self.clone();
-        Box::pin(async move {
-            let address = address.ok_or(io::ErrorKind::InvalidInput)?;
-            dialer.dial(address).await.map(TokioIo::new)
-        })
-    }
 }
 
 impl std::fmt::Debug for Secure {

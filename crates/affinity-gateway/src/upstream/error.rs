@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use hyper_util::client::legacy;
 use rustix::io::Errno;
 use tower_affinity::respond::UpstreamFault;
 
@@ -57,20 +56,6 @@ impl UpstreamError {
     /// endpoint.
     pub(crate) fn ran_short(&self) -> bool {
         self.short
-    }
-}
-
-impl From<legacy::Error> for UpstreamError {
-    fn from(error: legacy::Error) -> Self {
-        let fault = if error.is_connect() {
-            unopened(&error)
-        } else {
-            error
-                .source()
-                .and_then(|source| source.downcast_ref::<hyper::Error>())
-                .map_or(UpstreamFault::Closed, fault_of)
-        };
-        Self::caused(fault, error)
     }
 }
 

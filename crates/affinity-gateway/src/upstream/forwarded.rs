@@ -1,8 +1,11 @@
 //! What the endpoint is told about the client.
 
+use std::net::IpAddr;
+
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use tower_affinity::PeerAddr;
 
+use super::hop::Found;
 use crate::scheme::Scheme;
 use crate::trust::{TrustedProxies, X_FORWARDED_FOR};
 
@@ -18,31 +21,39 @@ pub(super) fn set(
     scheme: Scheme,
     host: &HeaderValue,
     trusted: &TrustedProxies,
+    found: Found,
 ) {
-    let twins: Vec<HeaderName> = headers.keys().filter(|n| is_twin(n)).cloned().collect();
-    for twin in twins {
-        headers.remove(twin);
+    let is_trusted = peer.is_some_and(|PeerAddr(peer)| trusted.contains(peer.ip()));
+    let mut chain = Vec::new();
+    if found.forwarded {
+        let twins: Vec<HeaderName> = headers.keys().filter(|n| is_twin(n)).cloned().collect();
+        for twin in twins {
+            headers.remove(twin);
+        }
+        if is_trusted {
+            for hops in headers.get_all(X_FORWARDED_FOR) {
+                chain.extend_from_slice(hops.as_bytes());
+                chain.extend_from_slice(b", ");
+            }
+        } else {
+            for name in OURS.into_iter().chain([header::FORWARDED]) {
+                headers.remove(name);
+            }
+        }
     }
     let Some(PeerAddr(peer)) = peer else {
-        for name in OURS.into_iter().chain([header::FORWARDED]) {
-            headers.remove(name);
-        }
         return;
     };
-    let mut chain = Vec::new();
-    if trusted.contains(peer.ip()) {
-        for hops in headers.get_all(X_FORWARDED_FOR) {
-            chain.extend_from_slice(hops.as_bytes());
-            chain.extend_from_slice(b", ");
+    let address = Text::of(peer.ip().to_canonical());
+    let chain = match chain.is_empty() {
+        true => address.as_bytes(),
+        false => {
+            chain.extend_from_slice(address.as_bytes());
+            &chain
         }
-    } else {
-        for name in [X_FORWARDED_PROTO, X_FORWARDED_HOST, header::FORWARDED] {
-            headers.remove(name);
-        }
-    }
-    chain.extend_from_slice(peer.ip().to_canonical().to_string().as_bytes());
+    };
     // Bytes of header values and an address: always a header value.
-    match HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)) {
+    match HeaderValue::from_bytes(chain) {
         Ok(chain) => headers.insert(X_FORWARDED_FOR, chain),
         Err(_) => headers.remove(X_FORWARDED_FOR),
     };
@@ -50,6 +61,52 @@ pub(super) fn set(
     headers
         .entry(X_FORWARDED_HOST)
         .or_insert_with(|| host.clone());
+}
+
+/// An address as text.
+struct Text {
+    bytes: [u8; LONGEST_ADDRESS],
+    length: usize,
+}
+
+impl Text {
+    /// Formatting costs as much as everything else that is done to the head, so the common kind of
+    /// address is written by hand.
+    fn of(address: IpAddr) -> Self {
+        let mut text = Self {
+            bytes: [0; LONGEST_ADDRESS],
+            length: 0,
+        };
+        match address {
+            IpAddr::V4(address) => {
+                for (at, octet) in address.octets().into_iter().enumerate() {
+                    if at > 0 {
+                        text.push(b'.');
+                    }
+                    if octet >= 100 {
+                        text.push(b'0' + octet / 100);
+                    }
+                    if octet >= 10 {
+                        text.push(b'0' + octet / 10 % 10);
+                    }
+                    text.push(b'0' + octet % 10);
+                }
+            }
+            IpAddr::V6(address) => address.to_string().bytes().for_each(|byte| text.push(byte)),
+        }
+        text
+    }
+
+    fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.length) {
+            *place = byte;
+            self.length += 1;
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
 }
 
 /// Whether a name reads like one that is set here, with another sign for a hyphen: servers that make
@@ -71,6 +128,8 @@ pub(super) fn is_twin(name: &HeaderName) -> bool {
     })
 }
 
+/// An address over IPv6, all of it written out.
+const LONGEST_ADDRESS: usize = 39;
 const OURS: [HeaderName; 3] = [X_FORWARDED_FOR, X_FORWARDED_PROTO, X_FORWARDED_HOST];
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -95,8 +154,24 @@ mod tests {
         }
         let peer = Some(PeerAddr(peer.parse().unwrap()));
         let host = HeaderValue::from_static("a");
-        set(&mut headers, peer, scheme, &host, &trusted);
+        let found = Found::among(&headers);
+        set(&mut headers, peer, scheme, &host, &trusted, found);
         headers[X_FORWARDED_PROTO].clone()
+    }
+
+    #[test]
+    fn addresses_are_written_as_everybody_writes_them() {
+        for address in [
+            "0.0.0.0",
+            "1.10.100.255",
+            "127.0.0.1",
+            "9.99.199.209",
+            "::1",
+            "2001:db8:1234:5678:9abc:def0:1234:5678",
+        ] {
+            let text = Text::of(address.parse().unwrap());
+            assert_eq!(std::str::from_utf8(text.as_bytes()).unwrap(), address);
+        }
     }
 
     #[test]

@@ -2,6 +2,41 @@
 
 use http::{HeaderMap, HeaderName, header};
 
+/// What of interest is among the names of a head: most heads have none of it, and one look at all
+/// names is cheaper than a search for each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// A field that [`strip`] may remove, or that says what it removes.
+    pub(super) hop: bool,
+    pub(super) expect: bool,
+    /// A field that tells of a client, or reads like one.
+    pub(super) forwarded: bool,
+}
+
+impl Found {
+    pub(super) fn among(headers: &HeaderMap) -> Self {
+        let mut found = Self::default();
+        for name in headers.keys() {
+            let name = name.as_str();
+            // few names begin with any of these
+            match name.as_bytes().first() {
+                Some(b'c') => found.hop |= name == "connection",
+                Some(b'e') => found.expect |= name == "expect",
+                Some(b'f') => found.forwarded |= name == "forwarded",
+                Some(b'h') => found.hop |= name == "http2-settings",
+                Some(b'k') => found.hop |= name == "keep-alive",
+                Some(b'p') => found.hop |= name.starts_with("proxy"),
+                Some(b't') => found.hop |= name == "te" || name == "transfer-encoding",
+                Some(b'u') => found.hop |= name == "upgrade",
+                // with any sign for the hyphens
+                Some(b'x') => found.forwarded |= name.get(2..11) == Some("forwarded"),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
 /// Removes what belongs to the connection that `headers` came over: `Connection`, every field it
 /// names, and the known ones.
 ///

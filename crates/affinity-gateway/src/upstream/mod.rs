@@ -45,24 +45,30 @@
 
 mod answer;
 mod body;
+mod connection;
 mod deadline;
 mod dial;
 mod error;
 mod forwarded;
 mod future;
 mod hop;
+mod idle;
 mod interim;
+mod link;
 mod multiplexed;
 mod options;
-mod pool;
+mod pools;
 mod protocol;
+mod relay;
 mod request;
 mod response;
 mod service;
 mod shared;
+mod slot;
 mod stream;
 mod switch;
 mod timeouts;
+mod timer;
 mod tunnel;
 
 #[cfg(test)]

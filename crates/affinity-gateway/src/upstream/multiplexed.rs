@@ -13,9 +13,9 @@ use std::{
     time::Duration,
 };
 
-use http::{Method, Request, Response};
+use http::{Method, Request};
 use http_body::Body;
-use hyper::{body::Incoming, client::conn::http2};
+use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tower_affinity::respond::UpstreamFault;
 
@@ -23,6 +23,7 @@ use super::{
     UpstreamError,
     dial::Dialer,
     error::unopened,
+    link::Come,
     shared::{Connection, Place, Word},
 };
 
@@ -77,9 +78,9 @@ where
         &self,
         address: SocketAddr,
         mut request: Request<B>,
-    ) -> Pin<Box<dyn Future<Output = Result<Response<Incoming>, UpstreamError>> + Send>> {
+    ) -> impl Future<Output = Result<Come, UpstreamError>> + Send + use<B> {
         let connections = self.clone();
-        Box::pin(async move {
+        async move {
             let mut again = true;
             loop {
                 let (mut sender, place) = connections.place(address).await?;
@@ -89,10 +90,9 @@ where
                     return Err(UpstreamError::new(UpstreamFault::Declined));
                 }
                 let mut failed = match sender.try_send_request(request).await {
-                    Ok(mut response) => {
+                    Ok(response) => {
                         place.answered();
-                        response.extensions_mut().insert(place);
-                        return Ok(response);
+                        return Ok(Come::Answer(response, place));
                     }
                     Err(failed) => failed,
                 };
@@ -106,7 +106,7 @@ where
                 }
                 again = false;
             }
-        })
+        }
     }
 
     /// A place on an open connection, or on one that is opened for it.
@@ -143,7 +143,7 @@ where
         address: SocketAddr,
         slot: &Arc<Slot<B>>,
     ) -> Result<(http2::SendRequest<B>, Place), BoxError> {
-        let stream = self.0.dialer.clone().dial(address).await?;
+        let stream = self.0.dialer.dial(address).await?;
         let (sender, mut driver) = self.0.builder.handshake(TokioIo::new(stream)).await?;
         let word = Arc::new(Word::default());
         let connection = Connection::new(sender, Arc::clone(&word));

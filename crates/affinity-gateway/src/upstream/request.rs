@@ -10,17 +10,11 @@ use tower_affinity::PeerAddr;
 use tower_affinity::respond::UpstreamFault;
 
 use super::{
-    UpstreamError, forwarded, hop,
+    UpstreamError, forwarded,
+    hop::{self, Found},
     switch::{Asked, Switch},
 };
 use crate::trust::TrustedProxies;
-
-/// A request that is ready to be sent, but for its body.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    pub(super) parts: Parts,
-    pub(super) switch: Option<Switch>,
-}
 
 /// Where a request goes, and how.
 #[derive(Clone, Copy, Debug)]
@@ -30,32 +24,38 @@ pub(super) struct Target {
     pub(super) secure: bool,
 }
 
-/// Addresses the request to the endpoint and makes its fields fit a connection of ours.
+/// Addresses the request to the endpoint and makes its fields fit a connection of ours; answers
+/// which switch of protocols it asks for.
 ///
 /// No `Via` is added: it would change what caches and compressing servers do, and tell clients'
 /// scripts nothing. `Expect` goes: the client gets its `100` from us when the endpoint's
 /// connection takes the body, since hyper's client does not wait for the endpoint's.
 pub(super) fn prepare(
-    mut parts: Parts,
+    parts: &mut Parts,
     body: &impl Body,
     target: Target,
     trusted: &TrustedProxies,
-) -> Result<Prepared, UpstreamError> {
-    let asked = Asked::by(&parts);
-    let trailers = hop::has_token(&parts.headers, &header::TE, "trailers");
-    let host = host(&parts);
+) -> Result<Option<Switch>, UpstreamError> {
+    let found = Found::among(&parts.headers);
+    let asked = Asked::by(parts);
+    let trailers = found.hop && hop::has_token(&parts.headers, &header::TE, "trailers");
+    let (host, is_host) = host(parts);
     let peer = parts.extensions.get::<PeerAddr>().copied();
     let scheme = parts.extensions.get().copied().unwrap_or_default();
 
-    parts.uri = if target.http2 {
-        target_in_http2(&parts, &host, target)?
+    if target.http2 {
+        parts.uri = target_in_http2(parts, &host, target)?;
     } else {
-        target_in_http1(&parts, target.endpoint)?
-    };
+        leave_path(&mut parts.uri);
+    }
     let headers = &mut parts.headers;
-    hop::strip(headers);
-    headers.remove(header::EXPECT);
-    forwarded::set(headers, peer, scheme, &host, trusted);
+    if found.hop {
+        hop::strip(headers);
+    }
+    if found.expect {
+        headers.remove(header::EXPECT);
+    }
+    forwarded::set(headers, peer, scheme, &host, trusted, found);
     if trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
     }
@@ -64,21 +64,20 @@ pub(super) fn prepare(
         headers.remove(header::HOST);
         parts.version = Version::HTTP_2;
     } else {
-        headers.insert(header::HOST, host);
+        if !is_host || found.hop {
+            headers.insert(header::HOST, host);
+        }
         fit_http1(headers, parts.version, trailers, body);
         parts.version = Version::HTTP_11;
     }
-    let switch = match asked {
-        None => None,
-        Some(asked) => match asked.clone().put(&mut parts, target.http2) {
-            // without it the client would take any success for agreement
-            None if matches!(asked, Asked::Extended) => {
-                return Err(UpstreamError::new(UpstreamFault::Unsent));
-            }
-            switch => switch,
-        },
+    let Some(asked) = asked else {
+        return Ok(None);
     };
-    Ok(Prepared { parts, switch })
+    match asked.clone().put(parts, target.http2) {
+        // without it the client would take any success for agreement
+        None if matches!(asked, Asked::Extended) => Err(UpstreamError::new(UpstreamFault::Unsent)),
+        switch => Ok(switch),
+    }
 }
 
 fn fit_http1(headers: &mut HeaderMap, came_in: Version, trailers: bool, body: &impl Body) {
@@ -100,26 +99,31 @@ fn fit_http1(headers: &mut HeaderMap, came_in: Version, trailers: bool, body: &i
     }
 }
 
-/// The client's `Host`; on HTTP/2 and in absolute form the authority stands for it. Empty where
-/// there is none, which HTTP/1.1 allows and an endpoint may refuse.
-fn host(parts: &Parts) -> HeaderValue {
+/// The client's `Host`, and whether it is the one that the head has already; on HTTP/2 and in
+/// absolute form the authority stands for it. Empty where there is none, which HTTP/1.1 allows and
+/// an endpoint may refuse.
+fn host(parts: &Parts) -> (HeaderValue, bool) {
     let authority = parts
         .uri
         .authority()
         .and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
-    authority
-        .or_else(|| parts.headers.get(header::HOST).cloned())
-        .unwrap_or(const { HeaderValue::from_static("") })
+    if let Some(authority) = authority {
+        return (authority, false);
+    }
+    let mut lines = parts.headers.get_all(header::HOST).into_iter();
+    match (lines.next(), lines.next()) {
+        (Some(host), more) => (host.clone(), more.is_none()),
+        (None, _) => (const { HeaderValue::from_static("") }, false),
+    }
 }
 
-/// The pool of HTTP/1.1 connections dials the authority, and sends what comes after it.
-fn target_in_http1(parts: &Parts, endpoint: SocketAddr) -> Result<Uri, UpstreamError> {
-    Uri::builder()
-        .scheme("http")
-        .authority(endpoint.to_string())
-        .path_and_query(path(parts))
-        .build()
-        .map_err(|error| UpstreamError::caused(UpstreamFault::Connect, error))
+/// Over HTTP/1.1 an endpoint is asked by path alone. Most clients ask us so, too.
+fn leave_path(uri: &mut Uri) {
+    if uri.scheme().is_none() && uri.authority().is_none() && uri.path_and_query().is_some() {
+        return;
+    }
+    let path = uri.path_and_query().cloned();
+    *uri = path.map_or_else(Uri::default, Uri::from);
 }
 
 /// The authority is the client's host: it is what the endpoint reads. Where there is none that

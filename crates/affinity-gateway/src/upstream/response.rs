@@ -5,7 +5,10 @@ use hyper::body::Incoming;
 
 use tower_affinity::respond::UpstreamFault;
 
-use super::{UpstreamError, hop};
+use super::{
+    UpstreamError,
+    hop::{self, Found},
+};
 
 /// Makes an answer fit the client's connection; everything that is not hop-by-hop stays.
 pub(super) fn pass_on(
@@ -15,10 +18,12 @@ pub(super) fn pass_on(
         // Nobody asked: what follows it on this connection is no answer to anything.
         return Err(UpstreamError::new(UpstreamFault::Protocol));
     }
-    if is_ambiguous(response.headers()) {
-        return Err(UpstreamError::new(UpstreamFault::Protocol));
+    if Found::among(response.headers()).hop {
+        if is_ambiguous(response.headers()) {
+            return Err(UpstreamError::new(UpstreamFault::Protocol));
+        }
+        hop::strip(response.headers_mut());
     }
-    hop::strip(response.headers_mut());
     Ok(response)
 }
 

@@ -10,20 +10,23 @@ use std::{
 use http::{Request, Response};
 use http_body::Body;
 use hyper::ext::Protocol;
+use tokio::time::Instant;
 use tower_affinity::{
     balance::{Again, Lease},
     core::GroupName,
-    respond::UpstreamFault,
 };
 use tower_service::Service;
 
 use super::{
-    AnswerBody, EndpointProtocol, ResponseFuture, UpstreamError, UpstreamOptions,
+    AnswerBody, ResponseFuture, UpstreamError, UpstreamOptions,
     body::{Forwarded, Progress},
     deadline::Deadline,
+    future::Exchange,
     interim,
-    pool::Pool,
-    request::{Prepared, Target, prepare},
+    link::Head,
+    pools::{Shared, Slots},
+    request::{Target, prepare},
+    slot::Slot,
     tunnel::Handover,
 };
 use crate::serve::{Interim, Tunnels};
@@ -41,18 +44,13 @@ use crate::serve::{Interim, Tunnels};
 ///
 /// A WebSocket can be asked for and served in either version, whatever the other side speaks.
 pub struct Upstream<B> {
-    pools: Arc<Pools<B>>,
-    options: Arc<UpstreamOptions>,
-    tunnels: Tunnels,
+    shared: Arc<Shared<Forwarded<B>>>,
+    slots: Arc<Slots<Forwarded<B>>>,
 }
-
-/// One pool for each protocol in use.
-struct Pools<B>(Vec<(EndpointProtocol, Pool<B>)>);
 
 /// Sends requests to one endpoint; made by [`Upstream::endpoint`].
 pub struct EndpointService<B> {
-    upstream: Upstream<B>,
-    address: SocketAddr,
+    slot: Arc<Slot<Forwarded<B>>>,
     group: Option<GroupName>,
 }
 
@@ -77,47 +75,20 @@ where
     #[must_use]
     pub fn new(options: UpstreamOptions, tunnels: Tunnels) -> Self {
         Self {
-            pools: Arc::new(Pools::new(&options)),
-            options: Arc::new(options),
-            tunnels,
+            shared: Arc::new(Shared::new(options, tunnels)),
+            slots: Arc::new(Slots::new()),
         }
     }
+}
 
+impl<B> Upstream<B> {
     /// The service of the endpoint at `address`. Cheap: it shares the pool.
     #[must_use]
     pub fn endpoint(&self, address: SocketAddr) -> EndpointService<B> {
         EndpointService {
-            upstream: self.clone(),
-            address,
+            slot: self.slots.of(address, &self.shared),
             group: None,
         }
-    }
-}
-
-impl<B> Pools<B>
-where
-    B: Body + Send + Unpin + 'static,
-    B::Data: Send,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    fn new(options: &UpstreamOptions) -> Self {
-        let mut pools: Vec<(EndpointProtocol, Pool<B>)> = Vec::new();
-        for protocol in options.groups.values().chain([&options.protocol]) {
-            if pools.iter().all(|(known, _)| known != protocol) {
-                pools.push((*protocol, Pool::new(options, *protocol)));
-            }
-        }
-        Self(pools)
-    }
-}
-
-impl<B> Pools<B> {
-    /// The pool for the endpoints of `group`.
-    fn of(&self, options: &UpstreamOptions, group: Option<&GroupName>) -> Option<&Pool<B>> {
-        let own = group.and_then(|group| options.groups.get(group));
-        let protocol = own.unwrap_or(&options.protocol);
-        let pool = self.0.iter().find(|(known, _)| known == protocol);
-        pool.map(|(_, pool)| pool)
     }
 }
 
@@ -135,67 +106,67 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let Upstream {
-            pools,
-            options,
-            tunnels,
-        } = &self.upstream;
-        let lease = request.extensions().get::<Lease>();
-        let group = lease.map(Lease::group).or(self.group.as_ref());
-        let Some(pool) = pools.of(options, group) else {
-            return ResponseFuture::refused(UpstreamError::new(UpstreamFault::Connect));
-        };
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let shared = &self.slot.shared;
+        let (mut parts, body) = request.into_parts();
+        let http2 = shared.http2(|| {
+            let lease = parts.extensions.get().map(Lease::group);
+            lease.or(self.group.as_ref())
+        });
         let target = Target {
-            endpoint: self.address,
-            http2: pool.is_http2(),
-            secure: pool.is_secure(),
+            endpoint: self.slot.address,
+            http2: http2.is_some(),
+            secure: http2.is_some_and(|http2| http2.is_secure),
         };
-        let limits = options.limits.of(request.uri().path());
-        let on_upgrade = hyper::upgrade::on(&mut request);
-        let (parts, body) = request.into_parts();
-        let prepared = prepare(parts, &body, target, &options.trusted_proxies);
-        let Prepared { mut parts, switch } = match prepared {
-            Ok(prepared) => prepared,
+        let options = &shared.options;
+        let limits = options.limits.of(parts.uri.path());
+        let prepared = prepare(&mut parts, &body, target, &options.trusted_proxies);
+        let switch = match prepared {
+            Ok(switch) => switch,
             Err(error) => return ResponseFuture::refused(error),
         };
         // all attempts of a request share the time that it has
         let elapsed = parts.extensions.get().map(|again: &Again| again.elapsed);
         let limits = limits.after(elapsed.unwrap_or_default());
-        let mut held = std::mem::take(&mut parts.extensions);
-        let interim = held.remove::<Interim>();
-        if let Some(protocol) = held.remove::<Protocol>()
-            && target.http2
-        {
+        let (interim, protocol) = match target.http2 {
+            true => (None, parts.extensions.remove::<Protocol>()),
+            false => (parts.extensions.remove::<Interim>(), None),
+        };
+        let handover = switch.map(|switch| {
+            let held = std::mem::take(&mut parts.extensions);
+            Box::new(Handover::new(switch, held, shared.tunnels.clone()))
+        });
+        // what is in them is not for the endpoint; their room serves for what follows
+        parts.extensions.clear();
+        if let Some(protocol) = protocol {
             parts.extensions.insert(protocol);
         }
-        let handover = switch.map(|switch| Handover {
-            client: on_upgrade,
-            switch,
-            held,
-            tunnels: tunnels.clone(),
-        });
-        let progress = Progress::begin();
-        let body = Forwarded::new(body, progress.clone());
+        let now = Instant::now();
+        let upload = (!body.is_end_stream()).then(|| Progress::begin(now));
+        let body = Forwarded::new(body, upload.clone());
         let mut request = Request::from_parts(parts, body);
-        if let Some(interim) = interim
-            && !target.http2
-        {
+        if let Some(interim) = interim {
             interim::pass_on(&mut request, interim);
         }
-        let head = pool.send(self.address, request);
-        let deadline = Deadline::new(limits, progress);
-        let timeouts = options.timeouts.of(self.address);
-        ResponseFuture::sent(head, deadline, handover, limits, timeouts)
+        let head = match http2 {
+            Some(http2) => Head::apart(http2.connections.send(target.endpoint, request)),
+            None => Arc::clone(&self.slot).send(now, request),
+        };
+        ResponseFuture::sent(Exchange {
+            head,
+            deadline: Deadline::new(now, &limits, upload),
+            idle: limits.idle,
+            handover,
+            timeouts: Arc::clone(&self.slot.timeouts),
+        })
     }
 }
 
 impl<B> Clone for Upstream<B> {
     fn clone(&self) -> Self {
         Self {
-            pools: Arc::clone(&self.pools),
-            options: Arc::clone(&self.options),
-            tunnels: self.tunnels.clone(),
+            shared: Arc::clone(&self.shared),
+            slots: Arc::clone(&self.slots),
         }
     }
 }
@@ -203,8 +174,7 @@ impl<B> Clone for Upstream<B> {
 impl<B> Clone for EndpointService<B> {
     fn clone(&self) -> Self {
         Self {
-            upstream: self.upstream.clone(),
-            address: self.address,
+            slot: Arc::clone(&self.slot),
             group: self.group.clone(),
         }
     }
@@ -213,8 +183,8 @@ impl<B> Clone for EndpointService<B> {
 impl<B> fmt::Debug for Upstream<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Upstream")
-            .field("options", &self.options)
-            .field("tunnels", &self.tunnels.len())
+            .field("options", &self.shared.options)
+            .field("tunnels", &self.shared.tunnels.len())
             .finish_non_exhaustive()
     }
 }
@@ -222,7 +192,7 @@ impl<B> fmt::Debug for Upstream<B> {
 impl<B> fmt::Debug for EndpointService<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EndpointService")
-            .field("address", &self.address)
+            .field("address", &self.slot.address)
             .finish_non_exhaustive()
     }
 }

@@ -30,7 +30,6 @@ pub(super) struct Word {
 }
 
 /// One exchange's place on its connection; it lasts until the answer's body or tunnel has ended.
-/// An extension of the answer.
 pub(super) struct Place(Arc<Word>);
 
 impl<B: Body + 'static> Connection<B> {
@@ -118,13 +117,6 @@ impl Place {
         if !self.0.answered.swap(true, Ordering::Relaxed) {
             self.0.asked.notify_one();
         }
-    }
-}
-
-impl Clone for Place {
-    fn clone(&self) -> Self {
-        self.0.exchanges.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(&self.0))
     }
 }
 

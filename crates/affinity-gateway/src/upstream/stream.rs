@@ -6,7 +6,6 @@ use std::{
     task::{Context, Poll},
 };
 
-use hyper_util::client::legacy::connect::{Connected, Connection};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -27,12 +26,6 @@ impl Stream {
 
     fn kind(self: Pin<&mut Self>) -> Pin<&mut Kind> {
         Pin::new(&mut self.get_mut().0)
-    }
-}
-
-impl Connection for Stream {
-    fn connected(&self) -> Connected {
-        Connected::new()
     }
 }
 

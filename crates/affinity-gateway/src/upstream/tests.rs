@@ -8,6 +8,7 @@ mod hostile;
 mod http2;
 mod interim;
 mod peers;
+mod pooling;
 mod secure;
 mod switching;
 mod times;

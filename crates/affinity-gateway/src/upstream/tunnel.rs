@@ -26,14 +26,26 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// the client sent early are its next request and never reach the endpoint.
 #[derive(Debug)]
 pub(super) struct Handover {
-    pub(super) client: OnUpgrade,
+    client: OnUpgrade,
     pub(super) switch: Switch,
     /// Whatever counts the request as in flight is in here.
-    pub(super) held: Extensions,
-    pub(super) tunnels: Tunnels,
+    held: Extensions,
+    tunnels: Tunnels,
 }
 
 impl Handover {
+    /// `held` are the extensions of the request.
+    pub(super) fn new(switch: Switch, held: Extensions, tunnels: Tunnels) -> Self {
+        let mut request = http::Request::new(());
+        *request.extensions_mut() = held;
+        Self {
+            client: hyper::upgrade::on(&mut request),
+            switch,
+            held: request.into_parts().0.extensions,
+            tunnels,
+        }
+    }
+
     /// Copies until both sides have ended. Once the lease among `held` is cut, or the tunnel is
     /// asked to end, the client gets the end of the stream, before it a close frame if it speaks
     /// WebSocket, and a while to close its side. `held` and `place` live exactly as long.

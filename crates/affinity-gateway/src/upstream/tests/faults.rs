@@ -7,13 +7,17 @@
     clippy::panic
 )]
 
-use std::{net::SocketAddr, time::Duration};
+use std::{future::poll_fn, net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Empty, Full};
 use rustix::io::Errno;
-use tokio::{net::TcpListener, sync::mpsc, time::advance};
+use tokio::{
+    net::TcpListener,
+    sync::mpsc,
+    time::{Instant, advance},
+};
 use tokio_test::{assert_pending, assert_ready, task};
 use tower::ServiceExt;
 use tower_affinity::Problem;
@@ -27,6 +31,7 @@ use crate::{
         body::{Forwarded, Progress},
         deadline::Deadline,
         error::unopened,
+        timer::Timer,
     },
     wire::{Running, Wire, endpoint, within},
 };
@@ -119,10 +124,15 @@ async fn silent_endpoint_times_out() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_counts_from_the_last_progress_of_the_upload() {
-    let progress = Progress::begin();
+    let start = Instant::now();
+    let progress = Some(Progress::begin(start));
     let mut upload = Forwarded::new(Full::new(Bytes::from_static(b"part")), progress.clone());
     let limits = Limits::default().response(Duration::from_secs(10));
-    let mut deadline = task::spawn(Deadline::new(limits, progress));
+    let mut deadline = Deadline::new(start, &limits, progress);
+    let mut timer = Timer::default();
+    let mut deadline = task::spawn(poll_fn(move |cx| {
+        deadline.poll(|until| timer.poll(until, cx))
+    }));
     assert_pending!(deadline.poll());
     advance(Duration::from_secs(9)).await;
     upload.frame().await.unwrap().unwrap();

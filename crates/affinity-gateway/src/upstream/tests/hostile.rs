@@ -226,14 +226,19 @@ async fn an_expectation_ends_here_and_leaves_one_request() {
 #[tokio::test]
 async fn an_endpoint_that_answers_and_then_takes_nothing_is_left() {
     const LENGTH: usize = 64 << 20;
-    let address = endpoint(move |mut wire| async move {
-        wire.head().await;
-        // it never reads the body, and answers once there is no way for more of it
-        let port = wire.address().port();
-        until("the upload to stall", || stalled(port)).await;
-        wire.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-            .await;
-        std::future::pending::<()>().await;
+    let (stall, mut stalls) = mpsc::unbounded_channel();
+    let address = endpoint(move |mut wire| {
+        let stall = stall.clone();
+        async move {
+            wire.head().await;
+            // it never reads the body, and answers once there is no way for more of it
+            let port = wire.address().port();
+            until("the upload to stall", || stalled(port)).await;
+            stall.send(()).unwrap();
+            wire.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                .await;
+            std::future::pending::<()>().await;
+        }
     })
     .await;
     let options = UpstreamOptions::new().stalled_after(Duration::from_millis(300));
@@ -250,7 +255,7 @@ async fn an_endpoint_that_answers_and_then_takes_nothing_is_left() {
         std::future::pending::<()>().await;
     };
     let left = async {
-        until("the upload to stall", || stalled(address.port())).await;
+        within("the upload to stall", stalls.recv()).await.unwrap();
         until("the end of the connection", || !connected(address.port())).await;
     };
     tokio::select! {
