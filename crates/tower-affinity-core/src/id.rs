@@ -8,6 +8,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use thiserror::Error;
 
+use crate::base64url;
+
 /// A name that does not have the form its type asks for.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("a {kind} is {accepted}")]
@@ -207,10 +209,9 @@ impl FromStr for SessionId {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let mut bytes = [0; 16];
-        match URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) {
-            Ok(16) => Ok(Self(u128::from_be_bytes(bytes))),
-            _ => Err(InvalidName {
+        match base64url::decode_exactly(text.as_bytes()) {
+            Some(bytes) => Ok(Self(u128::from_be_bytes(bytes))),
+            None => Err(InvalidName {
                 kind: "session id",
                 accepted: "22 symbols of base64url",
             }),
@@ -239,7 +240,7 @@ impl fmt::Display for Revision {
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name([u8; 10]);
 
         impl $name {
@@ -252,11 +253,7 @@ macro_rules! codes {
             }
 
             pub(crate) fn decode(text: &str) -> Option<Self> {
-                let mut bytes = [0; 10];
-                match URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) {
-                    Ok(10) => Some(Self(bytes)),
-                    _ => None,
-                }
+                base64url::decode_exactly(text.as_bytes()).map(Self)
             }
         }
 

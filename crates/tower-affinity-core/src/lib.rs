@@ -9,6 +9,7 @@
 
 pub mod analysis;
 mod assign;
+mod base64url;
 mod clock;
 mod decide;
 mod experiment;

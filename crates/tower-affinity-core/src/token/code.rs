@@ -1,6 +1,6 @@
 //! The opaque forms of a group's id and of an endpoint's in a token.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit, Mac};
@@ -89,7 +89,8 @@ pub struct CodeCollision(pub GroupName);
 /// The codes of all ids of a rollout under all keys of a ring.
 #[derive(Clone, Debug, Default)]
 pub struct GroupCodes {
-    ids: HashMap<GroupCode, GroupId>,
+    /// There are few: an ordered map compares one or two nodes, and no code is hashed.
+    ids: BTreeMap<GroupCode, GroupId>,
 }
 
 impl GroupCodes {
@@ -120,7 +121,7 @@ impl GroupCodes {
 /// The codes of one group's endpoints under all keys of a ring.
 #[derive(Clone, Debug, Default)]
 pub struct EndpointCodes {
-    ids: HashMap<EndpointCode, EndpointId>,
+    ids: BTreeMap<EndpointCode, EndpointId>,
 }
 
 impl EndpointCodes {

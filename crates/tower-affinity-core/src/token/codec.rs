@@ -1,18 +1,21 @@
 //! Seals pins into tokens.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::claims::{Claims, Last};
 use super::code::Coder;
+use super::coded::Coded;
 use super::grant::GrantKey;
+use super::head::Head;
 use super::hop::HopKey;
 use super::keyring::Ring;
-use super::verifier::encoded_header;
+use super::verifier::TYPE;
 use super::{
-    CodeCollision, EndpointCodes, GroupCodes, Key, KeyId, Keyring, MAX_TOKEN, Opened, Opener,
+    CodeCollision, EndpointCodes, GroupCodes, KeyId, Keyring, MAX_TOKEN, Opened, Opener,
     PinVerifier,
 };
 use crate::{
@@ -33,9 +36,8 @@ pub struct PinCodec {
 
 #[derive(Clone)]
 struct Signer {
-    key: Key,
-    header: String,
-    coder: Coder,
+    head: Head,
+    coder: Arc<Coded>,
 }
 
 /// A pin as a token.
@@ -66,9 +68,8 @@ impl PinCodec {
         // a ring that signs has a first key that does, and the id secret that this needs
         let signer = keys.first().and_then(|key| {
             Some(Signer {
-                header: encoded_header(key),
-                coder: Coder::new(key, ids)?,
-                key: key.clone(),
+                head: Head::new(key, TYPE),
+                coder: Arc::new(Coded::new(Coder::new(key, ids)?)),
             })
         });
         Self {
@@ -120,7 +121,7 @@ impl PinCodec {
     }
 
     /// The claims of a pin under the key that signs.
-    pub(super) fn claims_of<'a>(&self, pin: &'a SessionPin) -> Option<Claims<'a>> {
+    pub(super) fn claims_of<'a>(&'a self, pin: &'a SessionPin) -> Option<Claims<'a>> {
         self.signer.as_ref().map(|signer| self.claims(signer, pin))
     }
 
@@ -216,7 +217,7 @@ impl PinCodec {
         }
     }
 
-    fn claims<'a>(&self, signer: &Signer, pin: &'a SessionPin) -> Claims<'a> {
+    fn claims<'a>(&'a self, signer: &Signer, pin: &'a SessionPin) -> Claims<'a> {
         let code = |group: &GroupRef| {
             Cow::Owned(match group {
                 GroupRef::Known(id) => signer.coder.group(self.service(), id).encode(),
@@ -233,7 +234,7 @@ impl PinCodec {
             (GroupRef::Unknown(_), Some(EndpointRef::Known(_))) => None,
         };
         Claims {
-            aud: Cow::Owned(self.service().as_str().to_owned()),
+            aud: Cow::Borrowed(self.service().as_str()),
             sid: Cow::Owned(pin.session.to_string()),
             grp: code(&pin.group),
             sst: pin.started.as_secs(),
@@ -270,18 +271,17 @@ impl std::fmt::Debug for PinCodec {
 
 impl Signer {
     fn sign(&self, claims: &Claims<'_>) -> String {
+        // what is signed is within these bounds, but for claims of other releases
+        let mut json = Vec::with_capacity(MAX_TOKEN);
         let mut token = String::with_capacity(MAX_TOKEN);
-        token.push_str(&self.header);
-        token.push('.');
+        token.push_str(self.head.start());
         // the claims are strings and numbers, which JSON can always hold
-        let json = serde_json::to_vec(claims).unwrap_or_default();
+        if serde_json::to_writer(&mut json, claims).is_err() {
+            return String::new();
+        }
         URL_SAFE_NO_PAD.encode_string(json, &mut token);
-        match self.key.sign(&token) {
-            Some(signature) => {
-                token.push('.');
-                token.push_str(&signature);
-                token
-            }
+        match self.head.sign(&mut token) {
+            Some(()) => token,
             None => String::new(),
         }
     }

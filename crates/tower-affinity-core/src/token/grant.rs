@@ -102,7 +102,7 @@ impl PinCodec {
         // only headers that we write are read
         let key = self.grants().iter().find(|key| key.header == header);
         let key = key.ok_or_else(|| self.foreign(token))?;
-        key.key.verify(message, signature)?;
+        key.key.verify(message.as_bytes(), signature.as_bytes())?;
         let json = URL_SAFE_NO_PAD
             .decode(payload)
             .map_err(|_| Fault::Malformed)?;

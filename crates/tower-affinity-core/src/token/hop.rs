@@ -105,7 +105,7 @@ impl PinCodec {
         // only headers that we write are read
         let hop = self.hops().iter().find(|hop| hop.header == header);
         let hop = hop.ok_or_else(|| self.foreign_hop(token))?;
-        hop.key.verify(message, signature)?;
+        hop.key.verify(message.as_bytes(), signature.as_bytes())?;
         let json = URL_SAFE_NO_PAD
             .decode(payload)
             .map_err(|_| Fault::Malformed)?;

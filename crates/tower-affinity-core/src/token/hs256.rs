@@ -9,11 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::Fault;
-
-/// The length of an encoded signature, and room for what it decodes to.
-const ENCODED: usize = 43;
-const DECODED: usize = 33;
+use crate::{Fault, base64url};
 
 /// A key of HS256, ready for messages.
 #[derive(Clone)]
@@ -26,30 +22,39 @@ impl Hs256 {
         keyed.ok().map(Self)
     }
 
-    /// The encoded signature.
-    pub(super) fn sign(&self, message: &str) -> String {
-        URL_SAFE_NO_PAD.encode(self.of(message).finalize().into_bytes())
+    /// The same key for messages that begin with `start`, which is taken in once for all of them.
+    pub(super) fn after(&self, start: &str) -> Self {
+        let mut mac = self.0.clone();
+        mac.update(start.as_bytes());
+        Self(mac)
     }
 
-    pub(super) fn verify(&self, message: &str, signature: &str) -> Result<(), Fault> {
-        if signature.len() != ENCODED {
+    /// The encoded signature.
+    pub(super) fn sign(&self, message: &[u8]) -> String {
+        URL_SAFE_NO_PAD.encode(self.mac(message))
+    }
+
+    /// The signature itself.
+    pub(super) fn mac(&self, message: &[u8]) -> [u8; 32] {
+        self.of(message).finalize().into_bytes().into()
+    }
+
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Fault> {
+        let Some(decoded) = base64url::decode_exactly::<32>(signature) else {
+            // whatever is no canonical text is malformed, and a signature of another length is not ours
             return match URL_SAFE_NO_PAD.decode(signature) {
                 Ok(_) => Err(Fault::BadSignature),
                 Err(_) => Err(Fault::Malformed),
             };
-        }
-        let mut decoded = [0; DECODED];
-        let len = URL_SAFE_NO_PAD.decode_slice(signature, &mut decoded);
-        let decoded = len.ok().and_then(|len| decoded.get(..len));
-        let decoded = decoded.ok_or(Fault::Malformed)?;
+        };
         // in constant time
-        let verified = self.of(message).verify_slice(decoded);
+        let verified = self.of(message).verify_slice(&decoded);
         verified.map_err(|_| Fault::BadSignature)
     }
 
-    fn of(&self, message: &str) -> Hmac<Sha256> {
+    fn of(&self, message: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.0.clone();
-        mac.update(message.as_bytes());
+        mac.update(message);
         mac
     }
 }

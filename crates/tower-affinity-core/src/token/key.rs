@@ -183,7 +183,10 @@ impl Key {
             });
         }
         // a library that signs for another public key than it tells is found here, not by a client
-        match key.sign("").map(|signature| key.verify("", &signature)) {
+        match key
+            .sign("")
+            .map(|signature| key.verify(b"", signature.as_bytes()))
+        {
             Some(Ok(())) => Ok(key),
             _ => Err(KeyError::Unusable(key.id)),
         }
@@ -207,7 +210,7 @@ impl Key {
             decoding: DecodingKey::from_ed_der(&public),
         };
         let key = Self { id, material };
-        match key.verify("", &"A".repeat(86)) {
+        match key.verify(b"", "A".repeat(86).as_bytes()) {
             Err(Fault::BadSignature) => Ok(key),
             _ => Err(KeyError::Unusable(key.id)),
         }
@@ -282,10 +285,18 @@ impl Key {
         self.kind().for_library() == algorithm
     }
 
+    /// HS256 that has taken in the start of its messages; `None` for another algorithm.
+    pub(super) fn hs256_after(&self, start: &str) -> Option<Hs256> {
+        match &self.material {
+            Material::Hmac { keyed, .. } => Some(keyed.after(start)),
+            Material::Ed25519 { .. } => None,
+        }
+    }
+
     /// The encoded signature; `None` if the key only verifies.
     pub(super) fn sign(&self, message: &str) -> Option<String> {
         match &self.material {
-            Material::Hmac { keyed, .. } => Some(keyed.sign(message)),
+            Material::Hmac { keyed, .. } => Some(keyed.sign(message.as_bytes())),
             Material::Ed25519 { private, .. } => {
                 let encoding = &private.as_ref()?.encoding;
                 crypto::sign(message.as_bytes(), encoding, Algorithm::EdDSA).ok()
@@ -293,12 +304,13 @@ impl Key {
         }
     }
 
-    pub(super) fn verify(&self, message: &str, signature: &str) -> Result<(), Fault> {
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Fault> {
         let decoding = match &self.material {
             Material::Hmac { keyed, .. } => return keyed.verify(message, signature),
             Material::Ed25519 { decoding, .. } => decoding,
         };
-        match crypto::verify(signature, message.as_bytes(), decoding, Algorithm::EdDSA) {
+        let signature = std::str::from_utf8(signature).map_err(|_| Fault::Malformed)?;
+        match crypto::verify(signature, message, decoding, Algorithm::EdDSA) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Fault::BadSignature),
             Err(_) => Err(Fault::Malformed),

@@ -1,16 +1,19 @@
 //! The pin on the wire: a compact JWS whose claims are typed and checked here.
 //!
 //! `key` is one key, `hs256` and `ed25519` are what it does, and `keyring` holds them; `code` hides the
-//! names of groups and endpoints, `claims` is the JSON, `codec` seals and `verifier` opens; `verified`
+//! names of groups and endpoints and `coded` remembers how, `claims` is the JSON and `scan` reads it as we write it, `head` is what tokens
+//! begin with, `codec` seals and `verifier` opens; `verified`
 //! spares it what it has verified before. `grant` does both for overrides and `hop` for marks, which
 //! are tokens of other kinds. `digest` shows that two replicas hold the same key.
 
 mod claims;
 mod code;
 mod codec;
+mod coded;
 mod digest;
 mod ed25519;
 mod grant;
+mod head;
 mod hop;
 mod hs256;
 mod id_secret;
@@ -18,6 +21,7 @@ mod key;
 mod key_error;
 mod key_id;
 mod keyring;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod verified;

@@ -21,6 +21,7 @@ mod length;
 mod mixed;
 mod opaque;
 mod rotation;
+mod scan;
 mod times;
 mod verified;
 mod verifying;

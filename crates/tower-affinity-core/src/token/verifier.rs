@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::errors::ErrorKind;
 
 use super::claims::Claims;
 use super::code::Coder;
+use super::head::Head;
 use super::keyring::Ring;
 use super::verified::{VERIFIED, Verified};
-use super::{CodeCollision, EndpointCodes, GroupCodes, Key, KeyId, VerifyingKeyring};
+use super::{CodeCollision, EndpointCodes, GroupCodes, KeyId, VerifyingKeyring};
 use crate::pin::SKEW;
 use crate::{
     ArmCodes, EndpointCode, EndpointId, EndpointRef, Fault, GroupCode, GroupId, GroupRef, LastMove,
     Lifetimes, Outcomes, Revision, Rollout, ServiceName, SessionPin, Timestamp, ToldCause,
+    base64url,
 };
 
 /// The greatest length of a token in bytes; a longer one is not looked at.
 pub const MAX_TOKEN: usize = 512;
 
 /// The kind of our tokens; one of another kind is never a pin.
-const TYPE: &str = "affinity+jwt";
+pub(super) const TYPE: &str = "affinity+jwt";
 
 /// The most candidates of one carrier that are verified with Ed25519, each of which costs as much as
 /// forty with HS256.
@@ -41,11 +41,18 @@ pub struct PinVerifier {
 }
 
 struct VerifyingKey {
-    key: Key,
-    /// The encoded header of this key's tokens: comparing it finds the key without decoding.
-    header: String,
+    head: Head,
     /// `None` without an id secret: the groups of this key's pins stay codes.
     coder: Option<Coder>,
+}
+
+/// A token of one of our keys, taken apart.
+struct Parts<'k, 't> {
+    key: &'k VerifyingKey,
+    payload: &'t [u8],
+    signature: &'t [u8],
+    /// Whether its header is spelled in another way than ours.
+    foreign: bool,
 }
 
 /// A token that was opened: its group and its endpoint are still codes, see [`GroupCodes::resolve`]
@@ -67,9 +74,8 @@ impl PinVerifier {
 
     pub(super) fn of(service: ServiceName, ring: &Ring) -> Self {
         let keys = ring.keys.iter().map(|key| VerifyingKey {
-            header: encoded_header(key),
+            head: Head::new(key, TYPE),
             coder: Coder::new(key, ring.ids.as_ref()),
-            key: key.clone(),
         });
         Self {
             keys: keys.collect(),
@@ -100,7 +106,7 @@ impl PinVerifier {
 
     /// The ids of the keys.
     pub fn key_ids(&self) -> impl Iterator<Item = &KeyId> {
-        self.keys.iter().map(|key| key.key.id())
+        self.keys.iter().map(|key| key.head.key().id())
     }
 
     /// The codes of all ids of `rollout` under all keys; without an id secret
@@ -148,32 +154,33 @@ impl PinVerifier {
         now: Timestamp,
         lifetimes: Lifetimes,
     ) -> Result<Opened, Fault> {
+        let (pin, key) = self.open_by(token, now, lifetimes)?;
+        let key = key.clone();
+        Ok(Opened { pin, key })
+    }
+
+    /// As [`PinVerifier::open`], with the key as it is held here.
+    fn open_by(
+        &self,
+        token: &[u8],
+        now: Timestamp,
+        lifetimes: Lifetimes,
+    ) -> Result<(SessionPin, &KeyId), Fault> {
         if token.len() > MAX_TOKEN {
             return Err(Fault::Oversize);
         }
-        let token = std::str::from_utf8(token).map_err(|_| Fault::Malformed)?;
-        let (message, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
-        let (header, payload) = message.split_once('.').ok_or(Fault::Malformed)?;
-        if payload.contains('.') || signature.is_empty() {
-            return Err(Fault::Malformed);
-        }
-        let key = match self.keys.iter().find(|key| key.header == header) {
-            Some(key) => key,
-            None => self.key_of_foreign_header(token)?,
-        };
+        let parts = self.parts(token)?;
+        let key = parts.key.head.key();
         let memory = self.verified.as_deref();
-        let memory = memory.filter(|_| key.key.kind().is_asymmetric());
-        let memory = memory.map(|verified| (verified, Verified::digest(token.as_bytes())));
+        let memory = memory.filter(|_| key.kind().is_asymmetric());
+        let memory = memory.map(|verified| (verified, Verified::digest(token)));
         let known = memory.is_some_and(|(verified, digest)| verified.has(&digest));
         if !known {
-            key.key.verify(message, signature)?;
+            parts.verify(token)?;
         }
         let mut json = [0; MAX_TOKEN];
-        let len = URL_SAFE_NO_PAD
-            .decode_slice(payload, &mut json)
-            .map_err(|_| Fault::Malformed)?;
-        let json = json.get(..len).ok_or(Fault::Malformed)?;
-        let claims: Claims<'_> = serde_json::from_slice(json).map_err(|_| Fault::Malformed)?;
+        let json = base64url::decode(parts.payload, &mut json).ok_or(Fault::Malformed)?;
+        let claims = Claims::read(json).ok_or(Fault::Malformed)?;
         if claims.aud != self.service.as_str() {
             return Err(Fault::WrongAudience);
         }
@@ -183,10 +190,30 @@ impl PinVerifier {
         if let Some((verified, digest)) = memory.filter(|_| !known) {
             verified.insert(digest);
         }
-        Ok(Opened {
-            pin,
-            key: key.key.id().clone(),
-        })
+        Ok((pin, key.id()))
+    }
+
+    /// The parts of a token, and the key that its header names.
+    fn parts<'k, 't>(&'k self, token: &'t [u8]) -> Result<Parts<'k, 't>, Fault> {
+        let ours = |key: &'k VerifyingKey| Some((key, key.head.rest_of(token)?));
+        let (key, rest, foreign) = match self.keys.iter().find_map(ours) {
+            Some((key, rest)) => (key, rest, false),
+            None => {
+                let (key, rest) = self.foreign(token)?;
+                (key, rest, true)
+            }
+        };
+        let dot = rest.iter().rposition(|byte| *byte == b'.');
+        let split = dot.and_then(|dot| rest.split_at_checked(dot));
+        match split {
+            Some((payload, [_, signature @ ..])) if !signature.is_empty() => Ok(Parts {
+                key,
+                payload,
+                signature,
+                foreign,
+            }),
+            _ => Err(Fault::Malformed),
+        }
     }
 
     /// Opens the candidates of one carrier, of which at most [`MAX_ASYMMETRIC`] may be signed with
@@ -203,15 +230,25 @@ impl PinVerifier {
 
     /// Whether a token names a key for Ed25519, whatever else is in it.
     fn is_asymmetric(&self, token: &[u8]) -> bool {
-        let token = std::str::from_utf8(token)
-            .ok()
-            .filter(|t| t.len() <= MAX_TOKEN);
-        let Some((token, header)) = token.and_then(|t| Some((t, t.split_once('.')?.0))) else {
-            return false;
-        };
-        let key = self.keys.iter().find(|key| key.header == header);
-        let key = key.or_else(|| self.key_of_foreign_header(token).ok());
-        key.is_some_and(|key| key.key.kind().is_asymmetric())
+        let mut keys = self.keys.iter();
+        let key = keys.find(|key| key.head.rest_of(token).is_some());
+        let foreign = || self.foreign(token).ok().map(|(key, _)| key);
+        let key = (token.len() <= MAX_TOKEN).then(|| key.or_else(foreign));
+        let key = key.flatten().map(|key| key.head.key());
+        key.is_some_and(|key| key.kind().is_asymmetric())
+    }
+
+    /// The key of a token whose header none of our keys would write, and what follows that header.
+    fn foreign<'a>(&self, token: &'a [u8]) -> Result<(&VerifyingKey, &'a [u8]), Fault> {
+        let text = std::str::from_utf8(token).map_err(|_| Fault::Malformed)?;
+        match text.split('.').collect::<Vec<_>>()[..] {
+            [_, rest, signature] if !signature.is_empty() => {
+                let key = self.key_of_foreign_header(text)?;
+                let at = token.len() - rest.len() - 1 - signature.len();
+                Ok((key, token.get(at..).unwrap_or_default()))
+            }
+            _ => Err(Fault::Malformed),
+        }
     }
 
     /// Looks at a header that none of our keys would write: it tells what the token is instead.
@@ -225,9 +262,10 @@ impl PinVerifier {
             return Err(Fault::WrongType);
         }
         let kid = header.kid.as_deref().ok_or(Fault::UnknownKey)?;
-        let key = self.keys.iter().find(|key| key.key.id().as_str() == kid);
+        let mut keys = self.keys.iter();
+        let key = keys.find(|key| key.head.key().id().as_str() == kid);
         let key = key.ok_or(Fault::UnknownKey)?;
-        if !key.key.is_for(header.alg) {
+        if !key.head.key().is_for(header.alg) {
             return Err(Fault::BadSignature);
         }
         // we write none of these, and each could change what the rest of the token means
@@ -259,14 +297,14 @@ pub struct Opener<'a> {
     asymmetric: usize,
 }
 
-impl Opener<'_> {
-    /// Opens the next candidate.
+impl<'a> Opener<'a> {
+    /// Opens the next candidate, and tells which key has signed it.
     ///
     /// # Errors
     ///
     /// What is wrong with it; [`Fault::Duplicates`] for one too many that Ed25519 would have to verify,
     /// remembered or not, after which none of the carrier counts (see [`choose`](crate::choose)).
-    pub fn open(&mut self, token: &[u8]) -> Result<Opened, Fault> {
+    pub fn open(&mut self, token: &[u8]) -> Result<(SessionPin, &'a KeyId), Fault> {
         // only a ring with such a key has a reason to look
         if self.verifier.asymmetric && self.verifier.is_asymmetric(token) {
             self.asymmetric += 1;
@@ -274,14 +312,26 @@ impl Opener<'_> {
                 return Err(Fault::Duplicates);
             }
         }
-        self.verifier.open(token, self.now, self.lifetimes)
+        self.verifier.open_by(token, self.now, self.lifetimes)
     }
 }
 
-/// The first part of the tokens of a key.
-pub(super) fn encoded_header(key: &Key) -> String {
-    // a header of three strings is always JSON
-    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&key.header(TYPE)).unwrap_or_default())
+impl Parts<'_, '_> {
+    fn verify(&self, token: &[u8]) -> Result<(), Fault> {
+        let verified = if self.foreign {
+            let message = token.len().saturating_sub(self.signature.len() + 1);
+            let message = token.get(..message).unwrap_or_default();
+            self.key.head.key().verify(message, self.signature)
+        } else {
+            self.key.head.verify(self.payload, self.signature)
+        };
+        match verified {
+            // whatever is no text of three parts is none that somebody has signed in vain
+            Err(_) if self.payload.contains(&b'.') => Err(Fault::Malformed),
+            Err(_) if std::str::from_utf8(token).is_err() => Err(Fault::Malformed),
+            verified => verified,
+        }
+    }
 }
 
 pub(super) fn pin(claims: Claims<'_>) -> Result<SessionPin, Fault> {

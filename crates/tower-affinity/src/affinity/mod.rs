@@ -2,6 +2,7 @@
 
 mod builder;
 mod extension;
+mod service;
 
 use std::sync::Arc;
 
@@ -10,11 +11,12 @@ use tower_layer::Layer;
 
 pub use self::builder::{AffinityBuilder, BuildError};
 pub use self::extension::Affinity;
-use crate::assign::{Assign, AssignLayer};
+pub use self::service::AffinityService;
+use crate::assign::AssignLayer;
 use crate::balance::Groups;
 use crate::record::Recorder;
-use crate::signal::{SignalLayer, SignalService};
-use crate::wire::{PinLayer, PinService};
+use crate::signal::SignalLayer;
+use crate::wire::PinLayer;
 
 /// Keeps sessions on the commit on which they began: [`PinLayer`] around [`AssignLayer`] around
 /// [`SignalLayer`].
@@ -76,9 +78,6 @@ pub struct AffinityLayer {
     signal: SignalLayer,
 }
 
-/// The service of [`AffinityLayer`].
-pub type AffinityService<S> = PinService<Assign<SignalService<S>>>;
-
 impl AffinityLayer {
     /// Collects what the layer needs: a keyring, a service and a rollout.
     pub fn builder() -> AffinityBuilder {
@@ -112,6 +111,6 @@ impl<S> Layer<S> for AffinityLayer {
     type Service = AffinityService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        self.pin.layer(self.assign.layer(self.signal.layer(inner)))
+        AffinityService::new(self.pin.layer(self.assign.layer(self.signal.layer(inner))))
     }
 }

@@ -44,7 +44,7 @@ pin_project! {
 
 /// A request whose decision waits for a newer state, or for the row that stands.
 pub(super) struct Undecided<S, B> {
-    pub(super) question: Box<Question>,
+    pub(super) question: Question,
     pub(super) wait: Wait,
     pub(super) inner: S,
     pub(super) request: Request<B>,
@@ -138,26 +138,25 @@ where
                         *undecided = Some(waited);
                         return Poll::Pending;
                     };
-                    let Undecided {
-                        question,
-                        wait: _,
-                        mut inner,
-                        request,
-                        state,
-                    } = *waited;
-                    match question.go_on(&state, came) {
-                        Asking::Decided(decided) => Stage::Answered {
-                            answer: serve(&mut inner, &state, request, decided),
-                        },
-                        Asking::Wait(question, wait) => Stage::Undecided {
-                            undecided: Some(Box::new(Undecided {
+                    match waited.question.go_on(&waited.state, came) {
+                        Asking::Decided(decision) => {
+                            let Undecided {
                                 question,
-                                wait,
-                                inner,
+                                mut inner,
                                 request,
                                 state,
-                            })),
-                        },
+                                ..
+                            } = *waited;
+                            let with = question.with();
+                            let answer = serve(&mut inner, &state, request, decision, with);
+                            Stage::Answered { answer }
+                        }
+                        Asking::Wait(wait) => {
+                            waited.wait = wait;
+                            Stage::Undecided {
+                                undecided: Some(waited),
+                            }
+                        }
                     }
                 }
             };

@@ -20,7 +20,7 @@ use crate::random::fresh_session;
 use crate::record::Reload;
 use crate::rollouts::{Asked, Waiting};
 use crate::spans;
-use crate::wire::{Carries, Presented};
+use crate::wire::{Carries, Presented, Sent};
 
 /// How often a request hears of a greater pin than that which it was decided on: once where another
 /// request has moved its session meanwhile. More is a store that changes its mind.
@@ -38,32 +38,33 @@ pub(super) struct Question {
     by_store: bool,
     /// The client's own pin, where the store has told of a greater one.
     own: Option<Box<SessionPin>>,
-    /// What the store was told of last, while it has not answered.
-    decision: Option<Decision>,
+    /// What the store was told of last, while it has not answered. Boxed: few requests tell one.
+    decision: Option<Box<Decision>>,
     live: LiveCounts,
     /// What the arms of experiments are drawn by, where that is not the session.
     keys: Vec<Option<DrawKey>>,
     rounds: u8,
     span: Span,
+    sent: Sent,
 }
 
-/// What was decided, and what goes with it.
+/// What goes with a decision.
 #[derive(Debug)]
-pub(super) struct Decided {
-    pub(super) decision: Decision,
+pub(super) struct With {
     pub(super) settle: Settle,
     /// What can go on to services further down, in scopes that propagate.
     pub(super) carries: Option<Box<Carries>>,
     /// How many sessions live where, if that has a say.
     pub(super) live: LiveCounts,
     pub(super) span: Span,
+    /// Which headers the request has.
+    pub(super) sent: Sent,
 }
 
 /// The answer to a [`Question`].
 pub(super) enum Asking {
-    Decided(Decided),
-    /// Boxed: few requests wait, and the others need no room for it.
-    Wait(Box<Question>, Wait),
+    Decided(Decision),
+    Wait(Wait),
 }
 
 /// What a question waits for.
@@ -98,8 +99,8 @@ impl Question {
         presented: Option<Presented>,
         keys: Vec<Option<DrawKey>>,
     ) -> Self {
-        let rollout = state.rollouts.current();
-        let (shows, policy, settle, carries) = match presented {
+        let view = state.view();
+        let (shows, policy, settle, carries, sent) = match presented {
             Some(Presented {
                 shows,
                 scope,
@@ -108,14 +109,16 @@ impl Question {
                 visit: _,
                 hop: _,
                 carries,
+                sent,
             }) => {
                 let policy = scope.as_ref().map(|scope| *scope.policy());
-                let settle = Settle::new(scope, at, navigation, rollout);
-                (shows, policy, settle, carries)
+                let settle = Settle::new(scope, at, navigation, view);
+                (shows, policy, settle, carries, sent)
             }
             None => {
-                let settle = Settle::new(None, state.clock.now(), false, rollout);
-                (Shows::default(), Some(Policy::default()), settle, None)
+                let settle = Settle::new(None, state.clock.now(), false, view);
+                let policy = Some(Policy::default());
+                (Shows::default(), policy, settle, None, Sent::ANY)
             }
         };
         Self {
@@ -130,18 +133,30 @@ impl Question {
             keys,
             rounds: 0,
             span: spans::decide(),
+            sent,
+        }
+    }
+
+    /// What goes with the decision that was answered.
+    pub(super) fn with(self) -> With {
+        With {
+            settle: self.settle,
+            carries: self.carries,
+            live: self.live,
+            span: self.span,
+            sent: self.sent,
         }
     }
 
     /// Asks the rule for the first time.
-    pub(super) fn ask(self, state: &State) -> Asking {
+    pub(super) fn ask(&mut self, state: &State) -> Asking {
         self.ask_with(state, Newer::Unasked)
     }
 
     /// Goes on with what has come.
-    pub(super) fn go_on(mut self, state: &State, came: Came) -> Asking {
+    pub(super) fn go_on(&mut self, state: &State, came: Came) -> Asking {
         match came {
-            Came::Newer(newer) => self.ask_with(state, newer),
+            Came::Newer(newer) => self.ask_again(state, newer),
             Came::Row(row, since) => {
                 self.settle.waits(state.clock.now().since(since));
                 self.hear(state, row)
@@ -149,27 +164,32 @@ impl Question {
         }
     }
 
-    fn ask_with(mut self, state: &State, newer: Newer) -> Asking {
+    /// Asks anew, of the newest state.
+    fn ask_again(&mut self, state: &State, newer: Newer) -> Asking {
+        self.settle.decided_on(state.view());
+        self.ask_with(state, newer)
+    }
+
+    fn ask_with(&mut self, state: &State, newer: Newer) -> Asking {
         match self.decide(state, newer) {
             Ok(decision) if let Some(own) = self.without_row(&decision) => {
                 self.shows.shown = Shown::Pin(own);
                 self.by_store = false;
                 // it has been heard, and would say the same
                 self.rounds = MOST_ROUNDS;
-                self.ask_with(state, Newer::Unasked)
+                self.ask_again(state, Newer::Unasked)
             }
             Ok(decision) => {
                 let word = self.word(state, &decision);
                 self.tell(state, decision, word)
             }
-            Err(waiting) => Asking::Wait(Box::new(self), Wait::Newer(waiting)),
+            Err(waiting) => Asking::Wait(Wait::Newer(waiting)),
         }
     }
 
     /// Asks the rule, with what is known about a newer state.
     fn decide(&mut self, state: &State, mut newer: Newer) -> Result<Decision, Waiting> {
-        let view = state.view();
-        self.settle.decided_on(&view.rollout);
+        let view = self.settle.view();
         if let Shown::Pin(pin) = &mut self.shows.shown {
             view.codes.resolve(pin);
             view.endpoints.resolve(&state.codec, &*state.ready, pin);
@@ -178,7 +198,10 @@ impl Question {
         if let Some(chosen) = &mut self.shows.chosen {
             view.codes.resolve_override(chosen);
         }
-        self.live = self.counts(state);
+        self.live = match (&state.store, &self.policy) {
+            (Some(store), Some(policy)) if policy.least_loaded => store.live(self.settle.at()),
+            _ => LiveCounts::Unknown,
+        };
         let mut decision = loop {
             let outcome = decide(&Inputs {
                 presented: &self.shows,
@@ -233,13 +256,6 @@ impl Question {
         self.own.take_if(|_| is_behind)
     }
 
-    fn counts(&self, state: &State) -> LiveCounts {
-        match (&state.store, &self.policy) {
-            (Some(store), Some(policy)) if policy.least_loaded => store.live(self.settle.at()),
-            _ => LiveCounts::Unknown,
-        }
-    }
-
     /// What the store has to hear of a decision.
     fn word(&self, state: &State, decision: &Decision) -> Option<Word> {
         state.store.as_ref()?;
@@ -254,43 +270,37 @@ impl Question {
         (self.rounds < MOST_ROUNDS && !repeats).then_some(word)
     }
 
-    fn tell(mut self, state: &State, decision: Decision, word: Option<Word>) -> Asking {
+    fn tell(&mut self, state: &State, decision: Decision, word: Option<Word>) -> Asking {
         let call = word.and_then(|word| state.tell(word, self.settle.waited()));
         let Some(call) = call else {
             self.told(state, &decision);
-            return Asking::Decided(Decided {
-                decision,
-                settle: self.settle,
-                carries: self.carries,
-                live: self.live,
-                span: self.span,
-            });
+            return Asking::Decided(decision);
         };
         if let Some(pin) = &decision.pin {
             self.settle.stored_under(row_key(&self.shows, pin));
         }
-        self.decision = Some(decision);
+        self.decision = Some(Box::new(decision));
         match call {
             StoreCall::Ready(Some(row)) => self.hear(state, row),
-            call => Asking::Wait(Box::new(self), Wait::Row(call, state.clock.now())),
+            call => Asking::Wait(Wait::Row(call, state.clock.now())),
         }
     }
 
     /// The store has answered.
-    fn hear(mut self, state: &State, row: Result<Option<SessionPin>, StoreError>) -> Asking {
+    fn hear(&mut self, state: &State, row: Result<Option<SessionPin>, StoreError>) -> Asking {
         self.rounds += 1;
         let Some(decision) = self.decision.take() else {
-            return self.ask_with(state, Newer::Unasked);
+            return self.ask_again(state, Newer::Unasked);
         };
         match Heard::of(row, &self.shows, &decision) {
-            Heard::Stands => self.tell(state, decision, None),
+            Heard::Stands => self.tell(state, *decision, None),
             Heard::Repair => {
                 let word = decision.pin.as_ref().zip(self.policy).map(|(pin, policy)| {
                     let key = row_key(&self.shows, pin);
                     Word::replace(key, pin, self.settle.at(), policy.lifetimes)
                 });
                 let word = word.filter(|_| self.rounds < MOST_ROUNDS);
-                self.tell(state, decision, word)
+                self.tell(state, *decision, word)
             }
             Heard::Shown(pin) => {
                 let before = mem::replace(&mut self.shows.shown, Shown::Pin(pin));
@@ -298,11 +308,11 @@ impl Question {
                     self.own = Some(own);
                 }
                 self.by_store = true;
-                self.ask_with(state, Newer::Unasked)
+                self.ask_again(state, Newer::Unasked)
             }
             Heard::Unavailable => {
                 self.shows.shown = Shown::Nothing(Absence::StoreUnavailable);
-                self.ask_with(state, Newer::Unasked)
+                self.ask_again(state, Newer::Unasked)
             }
         }
     }

@@ -13,12 +13,12 @@ use tower_service::Service;
 use super::future::{Answer, ResponseFuture, Undecided};
 use super::hand_on::{self, hand_on};
 use super::hop;
-use super::question::{Asking, Decided, Question};
+use super::question::{Asking, Question, With};
 use super::refuse::{refusal, visited};
 use super::state::State;
 use crate::problem::is_grpc;
 use crate::record::Reload;
-use crate::wire::{Presented, Unmarked, is_navigation};
+use crate::wire::{Presented, Sent, Unmarked, is_navigation};
 use crate::{Affinity, spans};
 
 /// Decides which group serves a request; see the [module](super).
@@ -34,21 +34,17 @@ impl<S> Assign<S> {
     }
 }
 
-impl<S, B, R> Service<Request<B>> for Assign<S>
-where
-    S: Service<Request<B>, Response = Response<R>> + Clone,
-    R: From<Bytes>,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = ResponseFuture<S, B, R>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let mut presented = request.extensions_mut().remove::<Presented>();
+impl<S> Assign<S> {
+    /// Decides a request that shows this, and sends it on or answers it.
+    pub(crate) fn decide<B, R>(
+        &mut self,
+        mut request: Request<B>,
+        mut presented: Option<Presented>,
+    ) -> ResponseFuture<S, B, R>
+    where
+        S: Service<Request<B>, Response = Response<R>> + Clone,
+        R: From<Bytes>,
+    {
         if let Some(visit) = presented.as_ref().and_then(|presented| presented.visit) {
             let decision = Decision {
                 kind: Kind::Refused,
@@ -81,12 +77,13 @@ where
         }
         let experiments = self.state.experiments.as_ref();
         let keys = experiments.map(|all| all.keys(&self.state.salt, request.headers()));
-        let question = Question::new(&self.state, presented, keys.unwrap_or_default());
+        let mut question = Question::new(&self.state, presented, keys.unwrap_or_default());
         match question.ask(&self.state) {
-            Asking::Decided(decided) => {
-                ResponseFuture::answered(serve(&mut self.inner, &self.state, request, decided))
+            Asking::Decided(decision) => {
+                let (inner, with) = (&mut self.inner, question.with());
+                ResponseFuture::answered(serve(inner, &self.state, request, decision, with))
             }
-            Asking::Wait(question, wait) => {
+            Asking::Wait(wait) => {
                 // the service that said it is ready is the one that is called later
                 let clone = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, clone);
@@ -103,42 +100,63 @@ where
     }
 }
 
+impl<S, B, R> Service<Request<B>> for Assign<S>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone,
+    R: From<Bytes>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = ResponseFuture<S, B, R>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let presented = request.extensions_mut().remove();
+        self.decide(request, presented)
+    }
+}
+
 /// Sends a request on that is decided, or answers it.
 pub(super) fn serve<S, B, R>(
     inner: &mut S,
     state: &Arc<State>,
     mut request: Request<B>,
-    decided: Decided,
+    decision: Decision,
+    with: With,
 ) -> Answer<S::Future, R>
 where
     S: Service<Request<B>, Response = Response<R>>,
     R: From<Bytes>,
 {
-    let Decided {
-        decision,
+    let With {
         mut settle,
         carries,
         live,
         span,
-    } = decided;
+        sent,
+    } = with;
     spans::decided(&span, &decision);
     drop(span);
+    let grpc = sent.has(Sent::CONTENT_TYPE) && is_grpc(request.headers());
     if decision.kind == Kind::Refused {
         let response = refusal(&decision, &settle);
         state.recorder.refused(&decision, response.status());
         if matches!(decision.cause, Cause::AbortedEnd | Cause::Gone) {
             settle.ended(state, &decision);
         }
-        let grpc = is_grpc(request.headers());
         return Answer::refused(response, Affinity::new(decision), grpc);
     }
     if decision.kind == Kind::Moved && !is_navigation(request.method(), request.headers()) {
         settle.reloads(Reload::Moved);
     }
-    if matches!(
+    let begins = matches!(
         decision.kind,
         Kind::Assigned | Kind::Moved | Kind::Overridden
-    ) {
+    );
+    if begins && sent.has(Sent::PARTS) {
         ask_for_all(&mut request);
     }
     if matches!(live, LiveCounts::Known(_)) && decision.takes_endpoint() {
@@ -152,7 +170,6 @@ where
     if let Some(arms) = settle.arms() {
         request.extensions_mut().insert(arms.clone());
     }
-    let grpc = is_grpc(request.headers());
     Answer::inner(
         inner.call(request),
         affinity,

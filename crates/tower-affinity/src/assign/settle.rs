@@ -10,7 +10,7 @@ use tower_affinity_core::{
     settle,
 };
 
-use super::state::State;
+use super::state::{State, View};
 use super::stored::Word;
 use crate::balance::is_tunnel;
 use crate::problem::OwnAnswer;
@@ -26,7 +26,7 @@ pub(super) struct Settle {
     at: Timestamp,
     navigation: bool,
     /// The snapshot that the decision was made on.
-    rollout: Arc<Rollout>,
+    view: Arc<View>,
     /// Where the store has the session, if it was told of it.
     row: Option<RowKey>,
     /// How long it has waited for the store.
@@ -44,13 +44,13 @@ impl Settle {
         scope: Option<Arc<Scope>>,
         at: Timestamp,
         navigation: bool,
-        rollout: Arc<Rollout>,
+        view: Arc<View>,
     ) -> Self {
         Self {
             scope,
             at,
             navigation,
-            rollout,
+            view,
             row: None,
             waited: Duration::ZERO,
             sealed: None,
@@ -108,19 +108,22 @@ impl Settle {
 
     /// The snapshot that it was decided on, and when.
     pub(super) fn decided(&self) -> (&Rollout, Timestamp) {
-        (&self.rollout, self.at)
+        (&self.view.rollout, self.at)
     }
 
     /// The revision of the decision.
     pub(super) fn revision(&self) -> Revision {
-        self.rollout.revision()
+        self.view.rollout.revision()
     }
 
-    /// The decision is made on `rollout`.
-    pub(super) fn decided_on(&mut self, rollout: &Arc<Rollout>) {
-        if !Arc::ptr_eq(&self.rollout, rollout) {
-            self.rollout = Arc::clone(rollout);
-        }
+    /// The snapshot that the decision is made on.
+    pub(super) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The decision is made anew, on `view`.
+    pub(super) fn decided_on(&mut self, view: Arc<View>) {
+        self.view = view;
     }
 
     pub(super) fn at(&self) -> Timestamp {
@@ -160,7 +163,7 @@ impl Settle {
         let lifetimes = self.lifetimes();
         let answer = Answer {
             decision,
-            rollout: &self.rollout,
+            rollout: &self.view.rollout,
             ready: &*state.ready,
             at: self.at,
             lifetimes,

@@ -79,11 +79,11 @@ impl State {
 
     /// The present snapshot with its codes, which are made once for each snapshot.
     pub(super) fn view(&self) -> Arc<View> {
-        let rollout = self.rollouts.current();
         let view = self.view.load_full();
-        if Arc::ptr_eq(&view.rollout, &rollout) {
+        if self.rollouts.is_current(&view.rollout) {
             return view;
         }
+        let rollout = self.rollouts.current();
         let codes = self.codec.codes(&rollout).unwrap_or_else(|collision| {
             // changes are checked for this before they are published: a pin to either group is
             // unknown then, and its session is drawn anew
@@ -93,6 +93,14 @@ impl State {
         let view = Arc::new(View::new(rollout, codes));
         self.view.store(Arc::clone(&view));
         view
+    }
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("View")
+            .field(&self.rollout.revision())
+            .finish()
     }
 }
 

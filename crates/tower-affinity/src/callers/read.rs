@@ -88,7 +88,7 @@ impl Caller {
             if opened.as_ref().err().is_none_or(|fault| is_theirs(*fault)) {
                 signed.extend(HeaderValue::from_bytes(token));
             }
-            opened.map(|opened| opened.pin)
+            opened.map(|(pin, _)| pin)
         });
         (chosen, signed)
     }

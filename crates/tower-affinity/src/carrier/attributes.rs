@@ -1,7 +1,11 @@
 //! The attributes of our cookie, refused where a browser would refuse them.
 
+use std::fmt::Write;
+use std::time::Duration;
+
+use bytes::Bytes;
 use cookie::Cookie;
-use cookie::time::Duration;
+use http::HeaderValue;
 use thiserror::Error;
 use tower_affinity_core::ServiceName;
 
@@ -44,6 +48,8 @@ pub struct CookieAttributes {
     secure: bool,
     same_site: SameSite,
     partitioned: bool,
+    /// What follows the value: written once, since every cookie ends alike but for its age.
+    tail: String,
 }
 
 impl CookieAttributes {
@@ -57,7 +63,9 @@ impl CookieAttributes {
             secure,
             same_site: SameSite::Lax,
             partitioned: false,
+            tail: String::new(),
         }
+        .finished()
     }
 
     /// The cookie of an override, with the same attributes.
@@ -118,10 +126,24 @@ impl CookieAttributes {
         self.same_site
     }
 
-    /// The cookie with these attributes; `max_age` 0 clears it.
-    pub(crate) fn build(&self, value: &str, max_age: std::time::Duration) -> String {
-        let seconds = i64::try_from(max_age.as_secs()).unwrap_or(i64::MAX);
-        let mut cookie = Cookie::build((self.name.as_str(), value))
+    /// The cookie with these attributes as a header's value; `max_age` 0 clears it. `None` for a value
+    /// that no header can hold.
+    pub(crate) fn build(&self, value: &str, max_age: Duration) -> Option<HeaderValue> {
+        let seconds = max_age.as_secs().min(i64::MAX as u64);
+        let digits = seconds.checked_ilog10().map_or(1, |log| log as usize + 1);
+        // exact: then no byte is copied again to become a header's value
+        let len = self.name.len() + 1 + value.len() + self.tail.len() + digits;
+        let mut text = String::with_capacity(len);
+        for part in [&self.name, "=", value, &self.tail] {
+            text.push_str(part);
+        }
+        write!(text, "{seconds}").ok()?;
+        HeaderValue::from_maybe_shared(Bytes::from(text)).ok()
+    }
+
+    /// With the tail of these attributes, as the crate `cookie` writes it.
+    fn finished(self) -> Self {
+        let mut cookie = Cookie::build((self.name.as_str(), ""))
             .path("/")
             .http_only(true)
             .secure(self.secure)
@@ -129,12 +151,16 @@ impl CookieAttributes {
                 SameSite::Strict => cookie::SameSite::Strict,
                 SameSite::Lax => cookie::SameSite::Lax,
                 SameSite::None => cookie::SameSite::None,
-            })
-            .max_age(Duration::seconds(seconds));
+            });
         if self.partitioned {
             cookie = cookie.partitioned(true);
         }
-        cookie.build().to_string()
+        let text = cookie.build().to_string();
+        let (_, tail) = text.split_once('=').unwrap_or_default();
+        Self {
+            tail: format!("{tail}; Max-Age="),
+            ..self
+        }
     }
 
     fn checked(self) -> Result<Self, CookieError> {
@@ -142,7 +168,7 @@ impl CookieAttributes {
         let lower = self.name.to_ascii_lowercase();
         let prefixed = lower.starts_with("__host-") || lower.starts_with("__secure-");
         match self {
-            Self { secure: true, .. } => Ok(self),
+            Self { secure: true, .. } => Ok(self.finished()),
             _ if prefixed => Err(CookieError::PrefixNeedsSecure(self.name)),
             Self {
                 same_site: SameSite::None,
@@ -151,7 +177,46 @@ impl CookieAttributes {
             Self {
                 partitioned: true, ..
             } => Err(CookieError::PartitionedNeedsSecure),
-            _ => Ok(self),
+            _ => Ok(self.finished()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_written_as_the_crate_writes_it() {
+        let service: ServiceName = "checkout".parse().unwrap();
+        for nth in 0..24_u64 {
+            let (secure, partitioned) = (nth & 1 == 0, nth & 2 == 0);
+            let same_site = [SameSite::Strict, SameSite::Lax, SameSite::None][nth as usize / 4 % 3];
+            let cookie = CookieAttributes::new(&service, secure).same_site(same_site);
+            let Ok(cookie) = cookie.and_then(|cookie| cookie.partitioned(partitioned)) else {
+                continue;
+            };
+            let seconds = [0, 9, 1_800, u64::MAX][nth as usize % 4];
+            let expected = Cookie::build((cookie.as_name(), "x.y.z"))
+                .path("/")
+                .http_only(true)
+                .secure(secure)
+                .same_site(match same_site {
+                    SameSite::Strict => cookie::SameSite::Strict,
+                    SameSite::Lax => cookie::SameSite::Lax,
+                    SameSite::None => cookie::SameSite::None,
+                })
+                .max_age(cookie::time::Duration::seconds(
+                    i64::try_from(seconds).unwrap_or(i64::MAX),
+                ));
+            let expected = match partitioned {
+                true => expected.partitioned(true),
+                false => expected,
+            };
+            let value = cookie.build("x.y.z", Duration::from_secs(seconds)).unwrap();
+            assert_eq!(value.to_str().unwrap(), expected.to_string());
         }
     }
 }

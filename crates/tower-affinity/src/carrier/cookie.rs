@@ -1,63 +1,185 @@
 //! Finds our cookie among others, and takes it out without touching a byte of theirs.
 //!
-//! No jar: a jar keeps the last of several cookies with one name. One scan of the raw bytes finds
-//! the candidates; only these go through the parser.
+//! No jar: a jar keeps the last of several cookies with one name. One look at the raw bytes finds the
+//! candidates and where they stand; a test holds it against the parser of the crate `cookie`.
+
+use std::ops::Range;
 
 use bytes::Bytes;
-use cookie::Cookie;
 use http::header::{COOKIE, Entry, HeaderMap, HeaderValue, SET_COOKIE};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
-/// The values of all cookies with one of `names`, in the order in which they were sent.
-///
-/// Names are compared whole and exactly. `None` for a value that is not text, or that has white
-/// space around it, which the parser would overlook: a token has one spelling.
-pub(crate) fn candidates<'a>(
-    headers: &'a HeaderMap,
-    names: &'a [Box<str>],
-) -> impl Iterator<Item = Option<&'a [u8]>> {
-    headers
-        .get_all(COOKIE)
-        .iter()
-        .flat_map(|line| pairs(line.as_bytes()))
-        .filter(|pair| is_ours(pair, names))
-        .map(|pair| {
-            let pair = std::str::from_utf8(pair).ok()?;
-            let value = Cookie::parse(pair).ok()?.value_raw()?;
-            let (_, sent) = pair.split_once('=')?;
-            (sent == value).then_some(value.as_bytes())
-        })
+/// How many cookies of ours are held without an allocation: a pin and an override.
+const FEW: usize = 2;
+
+/// Our cookies among those of a request, in the order in which they were sent.
+#[derive(Debug, Default)]
+pub(crate) struct Found<'a> {
+    first: [Place<'a>; FEW],
+    len: usize,
+    more: Vec<Place<'a>>,
 }
 
-/// Removes all cookies with one of `names`; every other byte stays as it is.
-pub(crate) fn remove(headers: &mut HeaderMap, names: &[Box<str>]) {
-    let Entry::Occupied(mut entry) = headers.entry(COOKIE) else {
-        return;
-    };
-    let ours = |line: &HeaderValue| pairs(line.as_bytes()).any(|pair| is_ours(pair, names));
-    if !entry.iter().any(ours) {
-        return;
-    }
-    if entry.iter().nth(1).is_none() {
-        match without(entry.get().as_bytes(), names) {
-            Some(rest) => drop(entry.insert(rest)),
-            None => drop(entry.remove()),
-        }
-        return;
-    }
-    let (_, lines) = entry.remove_entry_mult();
-    let lines: Vec<HeaderValue> = lines
-        .filter_map(|line| {
-            if ours(&line) {
-                without(line.as_bytes(), names)
-            } else {
-                Some(line)
+/// Where one of our cookies stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place<'a> {
+    /// Which of the names it has.
+    name: usize,
+    /// Which line it is in.
+    nth: usize,
+    /// The pair, with the white space in front of it.
+    start: usize,
+    end: usize,
+    value: &'a [u8],
+}
+
+/// What is left of the lines of a request without our cookies.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    /// There is none of ours.
+    All,
+    /// There is one line, of which this is left.
+    Line(Option<HeaderValue>),
+    /// There were several.
+    Lines(Vec<HeaderValue>),
+}
+
+/// Finds all cookies with one of `names`, which are compared whole and exactly.
+pub(crate) fn find<'a>(headers: &'a HeaderMap, names: &[Box<str>]) -> Found<'a> {
+    let mut found = Found::default();
+    for (nth, line) in headers.get_all(COOKIE).iter().enumerate() {
+        let line = line.as_bytes();
+        let mut start = 0;
+        for end in memchr_iter(b';', line).chain([line.len()]) {
+            let pair = line.get(start..end).unwrap_or_default();
+            if let Some((name, value)) = ours(pair, names) {
+                found.push(Place {
+                    name,
+                    nth,
+                    start,
+                    end,
+                    value,
+                });
             }
-        })
-        .collect();
-    for line in lines {
-        headers.append(COOKIE, line);
+            start = end + 1;
+        }
     }
+    found
+}
+
+impl<'a> Found<'a> {
+    fn push(&mut self, place: Place<'a>) {
+        match self.first.get_mut(self.len) {
+            Some(free) => *free = place,
+            None => self.more.push(place),
+        }
+        self.len += 1;
+    }
+
+    fn places(&self) -> impl Iterator<Item = &Place<'a>> {
+        self.first.iter().take(self.len).chain(&self.more)
+    }
+
+    /// Whether there is one with a name that `is` meant.
+    pub(crate) fn has(&self, is: impl Fn(usize) -> bool) -> bool {
+        self.places().any(|place| is(place.name))
+    }
+
+    /// The values of those with a name that `is` meant, by its place among the names. `None` for a
+    /// value that is not text, or that has white space around it: a token has one spelling.
+    pub(crate) fn values(
+        &self,
+        is: impl Fn(usize) -> bool,
+    ) -> impl Iterator<Item = Option<&'a [u8]>> {
+        let meant = self.places().filter(move |place| is(place.name));
+        meant.map(|place| spelled(place.value))
+    }
+
+    /// What is left without them.
+    pub(crate) fn rest(&self, headers: &HeaderMap) -> Rest {
+        if self.len == 0 {
+            return Rest::All;
+        }
+        let lines = headers.get_all(COOKIE).iter().enumerate();
+        let mut rest = lines.map(|(nth, line)| match self.of_line(nth).next() {
+            Some(_) => self.without(nth, line.as_bytes()),
+            None => Some(line.clone()),
+        });
+        let first = rest.next().flatten();
+        let Some(second) = rest.next() else {
+            return Rest::Line(first);
+        };
+        Rest::Lines(
+            first
+                .into_iter()
+                .chain(second)
+                .chain(rest.flatten())
+                .collect(),
+        )
+    }
+
+    fn of_line(&self, nth: usize) -> impl Iterator<Item = &Place<'a>> {
+        self.places().filter(move |place| place.nth == nth)
+    }
+
+    /// A line without our pairs, each taken out with one separator; `None` if nothing is left.
+    fn without(&self, nth: usize, line: &[u8]) -> Option<HeaderValue> {
+        // exact unless our pair is the first: then no byte is copied again to become a header's value
+        let taken = self.of_line(nth).map(|place| place.end - place.start + 1);
+        let mut rest = Vec::with_capacity(line.len().saturating_sub(taken.sum()));
+        let mut from = 0;
+        // what stands in front of our first pair was there even if it is empty
+        let mut any = self
+            .of_line(nth)
+            .next()
+            .is_some_and(|place| place.start > 0);
+        for place in self.of_line(nth) {
+            keep(
+                &mut rest,
+                &mut any,
+                from..place.start.saturating_sub(1),
+                line,
+            );
+            from = place.end;
+        }
+        keep(&mut rest, &mut any, from..line.len(), line);
+        if rest.trim_ascii().is_empty() {
+            return None;
+        }
+        // bytes that were a header value once are one again
+        HeaderValue::from_maybe_shared(Bytes::from(rest)).ok()
+    }
+}
+
+impl Rest {
+    /// Leaves the rest to the application.
+    pub(crate) fn leave(self, headers: &mut HeaderMap) {
+        let lines = match self {
+            Self::All => return,
+            Self::Line(Some(rest)) => {
+                if let Some(line) = headers.get_mut(COOKIE) {
+                    *line = rest;
+                }
+                return;
+            }
+            Self::Line(None) => Vec::new(),
+            Self::Lines(lines) => lines,
+        };
+        headers.remove(COOKIE);
+        for line in lines {
+            headers.append(COOKIE, line);
+        }
+    }
+}
+
+/// The values of all cookies with one of `names`, as [`Found::values`].
+pub(crate) fn candidates<'a>(
+    headers: &'a HeaderMap,
+    names: &[Box<str>],
+) -> impl Iterator<Item = Option<&'a [u8]>> {
+    let found = find(headers, names);
+    let values: Vec<_> = found.values(|_| true).collect();
+    values.into_iter()
 }
 
 /// Removes each `Set-Cookie` that a browser would send back under one of `names`, and says how many
@@ -92,56 +214,39 @@ fn named(pair: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name.trim_ascii(), value.get(1..)?.trim_ascii()))
 }
 
-fn pairs(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Some(line);
-    std::iter::from_fn(move || {
-        let line = rest?;
-        let pair = match memchr(b';', line).and_then(|end| line.split_at_checked(end)) {
-            Some((pair, tail)) => {
-                rest = tail.split_first().map(|(_, tail)| tail);
-                pair
-            }
-            None => {
-                rest = None;
-                line
-            }
-        };
-        Some(pair)
-    })
-}
-
-fn is_ours(pair: &[u8], names: &[Box<str>]) -> bool {
+/// Which of our names a pair has, and its value.
+fn ours<'a>(pair: &'a [u8], names: &[Box<str>]) -> Option<(usize, &'a [u8])> {
     let pair = pair.trim_ascii_start();
-    names.iter().any(|name| {
-        pair.strip_prefix(name.as_bytes())
-            .is_some_and(|rest| rest.first() == Some(&b'='))
+    let mut names = names.iter().map(|name| name.as_bytes()).enumerate();
+    names.find_map(|(nth, name)| {
+        // the first byte tells most of them apart without a call
+        let rest = pair.first().filter(|first| Some(*first) == name.first());
+        let rest = rest.and_then(|_| pair.strip_prefix(name))?;
+        Some((nth, rest.strip_prefix(b"=")?))
     })
 }
 
-/// The line without our pairs, each taken out with one separator; `None` if nothing is left.
-fn without(line: &[u8], names: &[Box<str>]) -> Option<HeaderValue> {
-    // exact unless our pair is the first: then no byte is copied again to become a header's value
-    let ours = pairs(line).filter(|pair| is_ours(pair, names));
-    let taken: usize = ours.map(|pair| pair.len() + 1).sum();
-    let mut rest = Vec::with_capacity(line.len().saturating_sub(taken));
-    let mut any = false;
-    for (nth, pair) in pairs(line).enumerate() {
-        if is_ours(pair, names) {
-            continue;
+fn spelled(value: &[u8]) -> Option<&[u8]> {
+    let is_padded = match value.is_ascii() {
+        true => value.trim_ascii() != value,
+        false => {
+            let text = std::str::from_utf8(value).ok()?;
+            text.trim() != text
         }
-        if any {
-            rest.push(b';');
-        }
+    };
+    (!is_padded).then_some(value)
+}
+
+/// Keeps what is between two of our pairs. It begins with the separator that follows the first of
+/// them, which goes if nothing was kept before.
+fn keep(rest: &mut Vec<u8>, any: &mut bool, gap: Range<usize>, line: &[u8]) {
+    let gap = line.get(gap).unwrap_or_default();
+    match gap.strip_prefix(b";").filter(|_| !*any) {
         // what follows our cookie at the front brings its leading space along
-        let whole = any || nth == 0;
-        rest.extend_from_slice(if whole { pair } else { pair.trim_ascii_start() });
-        any = true;
+        Some(pairs) => rest.extend_from_slice(pairs.trim_ascii_start()),
+        None => rest.extend_from_slice(gap),
     }
-    if rest.trim_ascii().is_empty() {
-        return None;
-    }
-    // bytes that were a header value once are one again
-    HeaderValue::from_maybe_shared(Bytes::from(rest)).ok()
+    *any |= !gap.is_empty();
 }
 
 #[cfg(test)]

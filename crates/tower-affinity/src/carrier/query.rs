@@ -11,11 +11,9 @@ const NAME: &str = "affinity-pin";
 ///
 /// The other parameters stay as they are, byte for byte.
 pub(crate) fn take<B>(request: &mut Request<B>) -> Option<Box<str>> {
-    if !is_upgrade(request.method(), request.headers()) {
-        return None;
-    }
     let query = request.uri().query()?;
-    if !parameters(query).any(is_ours) {
+    let shows = parameters(query).any(is_ours);
+    if !shows || !is_upgrade(request.method(), request.headers()) {
         return None;
     }
     let found = parameters(query).filter(|parameter| is_ours(parameter));

@@ -63,6 +63,11 @@ impl Rollouts {
         self.0.current.load_full()
     }
 
+    /// Whether `rollout` is the present snapshot.
+    pub(crate) fn is_current(&self, rollout: &Arc<Rollout>) -> bool {
+        Arc::ptr_eq(&self.0.current.load(), rollout)
+    }
+
     /// Runs `change` on the present snapshot and publishes what it gives. Changes run one after
     /// another; `change` may take its time, readers do not wait for it.
     ///

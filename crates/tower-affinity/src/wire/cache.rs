@@ -40,10 +40,14 @@ pub(super) fn may_be_shared(method: &Method, status: StatusCode, headers: &Heade
     let told_apart = FOR_SHARED_CACHES
         .iter()
         .any(|name| headers.contains_key(name));
+    told_apart || ((told || is_stored_untold(method, status)) && !forbidden)
+}
+
+/// Whether a cache may store an answer that says nothing of it (RFC 9110, section 15.1).
+pub(super) fn is_stored_untold(method: &Method, status: StatusCode) -> bool {
     // a 304 freshens what is stored already
-    let heuristic = *method != Method::POST
-        && (HEURISTIC.contains(&status.as_u16()) || status == StatusCode::NOT_MODIFIED);
-    told_apart || ((told || heuristic) && !forbidden)
+    matches!(*method, Method::GET | Method::HEAD)
+        && (HEURISTIC.contains(&status.as_u16()) || status == StatusCode::NOT_MODIFIED)
 }
 
 /// Keeps the answer out of every cache.

@@ -8,7 +8,7 @@ use tower_affinity_core::{Fault, Override, Timestamp};
 
 use super::cache;
 use super::shared::Wire;
-use crate::carrier::cookie;
+use crate::carrier::cookie::Found;
 
 /// The header that carries an override.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("affinity-override");
@@ -42,10 +42,16 @@ pub(super) struct Grant {
 
 impl Wire {
     /// The override that counts: the first that verifies, headers before cookies.
-    pub(super) fn chosen(&self, headers: &HeaderMap, at: Timestamp) -> (Option<Override>, Grant) {
+    pub(super) fn chosen(
+        &self,
+        headers: &HeaderMap,
+        cookies: &Found<'_>,
+        at: Timestamp,
+    ) -> (Option<Override>, Grant) {
         let by_header = headers.get_all(HEADER).into_iter();
         let by_header = by_header.map(|value| (Some(value.as_bytes()), false));
-        let by_cookie = cookie::candidates(headers, &self.override_names)
+        let by_cookie = cookies
+            .values(|name| self.is_override(name))
             .filter(|_| self.carriers.cookie)
             .map(|value| (value, true));
         for (token, by_cookie) in by_header.chain(by_cookie).take(self.codec.max_overrides()) {
@@ -108,9 +114,9 @@ impl Wire {
             return;
         }
         cache::forbid(headers);
-        let mut set = |text: String| {
+        let mut set = |value: Option<HeaderValue>| {
             // a token, a checked name and fixed attributes are always visible ASCII
-            if let Ok(value) = HeaderValue::from_str(&text) {
+            if let Some(value) = value {
                 headers.append(SET_COOKIE, value);
             }
         };

@@ -10,8 +10,10 @@ use super::grant::Grant;
 use super::hint;
 use super::read::{Came, Presented};
 use super::scope::Scope;
+use super::sent::Sent;
 use super::shared::Wire;
 use super::shown::Carries;
+use crate::carrier::cookie;
 
 /// The header that carries a mark from one process of a service to another.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("affinity-hop");
@@ -61,8 +63,10 @@ impl Wire {
         decision: Box<Decision>,
     ) -> (Presented, Came) {
         let propagates = scope.as_ref().is_some_and(|scope| scope.propagates());
-        let carries = propagates.then(|| Box::new(Carries::of_peer(request.headers())));
-        self.remove_ours(request.headers_mut());
+        let headers = request.headers_mut();
+        let carries = propagates.then(|| Box::new(Carries::of_peer(headers)));
+        let rest = cookie::find(headers, &self.own_names).rest(headers);
+        self.remove_ours(rest, Sent::ANY, headers);
         let presented = Presented {
             shows: Shows::default(),
             scope: scope.clone(),
@@ -71,6 +75,7 @@ impl Wire {
             visit: None,
             hop: Some(decision),
             carries,
+            sent: Sent::ANY,
         };
         let came = Came {
             scope,

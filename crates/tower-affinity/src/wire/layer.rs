@@ -30,7 +30,6 @@ impl PinLayer {
             wire: Arc::new(Wire {
                 salt: DrawSalt::new(service),
                 cookie_names: Vec::new(),
-                override_names: Vec::new(),
                 own_names: Vec::new(),
                 cookie,
                 former_cookies: Vec::new(),
@@ -108,8 +107,8 @@ impl PinLayer {
         let overrides = all().map(|cookie| cookie.of_override(wire.codec.service()));
         let mut overrides: Vec<Box<str>> = overrides.map(|c| c.as_name().into()).collect();
         overrides.dedup();
-        wire.own_names = pins.iter().chain(&overrides).cloned().collect();
-        (wire.cookie_names, wire.override_names) = (pins, overrides);
+        wire.own_names = pins.iter().cloned().chain(overrides).collect();
+        wire.cookie_names = pins;
         self
     }
 }

@@ -14,9 +14,11 @@ use super::browser::{SEC_FETCH_SITE, is_navigation, is_page_load, is_top_level};
 use super::grant::{self, Grant, Visit};
 use super::hint;
 use super::scope::{AssignBy, Scope};
+use super::sent::Sent;
 use super::shared::Wire;
 use super::shown::Carries;
 use crate::callers::FromCaller;
+use crate::carrier::cookie::{Found, Rest};
 use crate::carrier::{Carrier, SameSite, cookie, header, query};
 use crate::record::HintOutcome;
 use crate::{ClientAddr, PeerAddr};
@@ -39,6 +41,8 @@ pub struct Presented {
     pub(crate) hop: Option<Box<Decision>>,
     /// The tokens that can go on to services further down; `None` in scopes that do not propagate.
     pub(crate) carries: Option<Box<Carries>>,
+    /// Which headers the request has.
+    pub(crate) sent: Sent,
 }
 
 impl Presented {
@@ -70,7 +74,10 @@ impl Wire {
             .iter()
             .find(|scope| scope.path.matches(path))
             .cloned();
-        if let Some(decision) = self.hop(request, at) {
+        let sent = Sent::of(request.headers());
+        if sent.has(Sent::HOP)
+            && let Some(decision) = self.hop(request, at)
+        {
             return self.marked(request, scope, at, decision);
         }
         let by_query = self.carriers.header.then(|| query::take(request)).flatten();
@@ -79,22 +86,28 @@ impl Wire {
         let level = scope
             .as_ref()
             .map_or(Level::None, |scope| scope.policy().level);
+        let cookies = match sent.has(Sent::COOKIE) {
+            true => cookie::find(headers, &self.own_names),
+            false => Found::default(),
+        };
         let from_caller = match (&self.callers, &scope) {
-            (Some(callers), Some(_)) => callers.read(request, at, &self.salt, &self.recorder),
+            (Some(callers), Some(_)) if sent.has(Sent::PIN) => {
+                callers.read(request, at, &self.salt, &self.recorder)
+            }
             _ => FromCaller::default(),
         };
         let (shown, carrier) = match (level, &scope) {
             (level, Some(scope)) if reads(level) => {
-                let sent = (&method, headers, &from_caller);
-                self.shown(sent, by_query.as_deref(), (at, scope))
+                let from = (&method, headers, &from_caller);
+                self.shown(from, (sent, &cookies), by_query.as_deref(), (at, scope))
             }
             _ => (Shown::Nothing(Absence::New), Some(Carrier::Cookie)),
         };
         let carries = match &scope {
             Some(scope) if scope.propagates() => {
-                let sent = (headers, &from_caller);
+                let from = (headers, &from_caller);
                 Some(Box::new(Carries {
-                    own: self.own_token(sent, by_query.as_deref(), (&shown, carrier), (at, scope)),
+                    own: self.own_token(from, by_query.as_deref(), (&shown, carrier), (at, scope)),
                     callers: from_caller.session.as_ref().map(|(token, _)| token.clone()),
                 }))
             }
@@ -108,8 +121,9 @@ impl Wire {
         let restarts = scope
             .as_ref()
             .is_some_and(|scope| scope.restart().is_some());
-        let (chosen, grant) = match reads(level) {
-            true => self.chosen(headers, at),
+        let has_override = sent.has(Sent::OVERRIDE) || cookies.has(|name| self.is_override(name));
+        let (chosen, grant) = match has_override && reads(level) {
+            true => self.chosen(headers, &cookies, at),
             false => (None, Grant::default()),
         };
         let hint = scope.as_ref().map(|scope| hint::Said::of(scope, request));
@@ -138,8 +152,10 @@ impl Wire {
             at,
             navigation: restarts && is_navigation(&method, headers),
             carries,
+            sent,
         };
-        self.remove_ours(request.headers_mut());
+        let rest = cookies.rest(headers);
+        self.remove_ours(rest, sent, request.headers_mut());
         (
             presented,
             Came {
@@ -154,20 +170,30 @@ impl Wire {
     }
 
     /// Neither the application nor an endpoint sees what is between the client and us.
-    pub(super) fn remove_ours(&self, headers: &mut HeaderMap) {
-        cookie::remove(headers, &self.own_names);
-        headers.remove(header::PIN);
-        headers.remove(grant::HEADER);
+    pub(super) fn remove_ours(&self, cookies: Rest, sent: Sent, headers: &mut HeaderMap) {
+        cookies.leave(headers);
+        for (is_there, name) in [(Sent::PIN, header::PIN), (Sent::OVERRIDE, grant::HEADER)] {
+            if sent.has(is_there) {
+                headers.remove(name);
+            }
+        }
+    }
+
+    /// Whether the nth of our names of cookies is one of an override; else it is one of a pin.
+    pub(super) fn is_override(&self, nth: usize) -> bool {
+        nth >= self.cookie_names.len()
     }
 
     /// The one pin that counts and the carrier that it came in.
     fn shown(
         &self,
         (method, headers, from_caller): (&Method, &HeaderMap, &FromCaller),
+        (sent, cookies): (Sent, &Found<'_>),
         by_query: Option<&str>,
         (at, scope): (Timestamp, &Scope),
     ) -> (Shown, Option<Carrier>) {
-        let by_header = self.carriers.header && headers.contains_key(header::PIN);
+        let by_header =
+            self.carriers.header && sent.has(Sent::PIN) && headers.contains_key(header::PIN);
         let by_header =
             by_header.then(|| self.choose(from_caller.others(headers).map(Some), at, scope));
         let mut fault = None;
@@ -182,9 +208,9 @@ impl Wire {
         let (shown, carrier) = present(
             by_header,
             || {
-                let cookies = cookie::candidates(headers, &self.cookie_names);
+                let pins = cookies.values(|name| !self.is_override(name));
                 let read = self.carriers.cookie;
-                let chosen = read.then(|| self.choose(cookies, at, scope)).flatten();
+                let chosen = read.then(|| self.choose(pins, at, scope)).flatten();
                 chosen.or(fault)
             },
             || {
@@ -213,9 +239,9 @@ impl Wire {
         let chosen = choose(candidates, |token| {
             let token = token.ok_or(Fault::Malformed);
             match token.and_then(|token| opener.open(token)) {
-                Ok(opened) => {
-                    self.recorder.pin_verified(&opened.key);
-                    Ok(opened.pin)
+                Ok((pin, key)) => {
+                    self.recorder.pin_verified(key);
+                    Ok(pin)
                 }
                 // counted once, below, for all of them
                 Err(Fault::Duplicates) => Err(Fault::Duplicates),

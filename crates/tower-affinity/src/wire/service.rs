@@ -7,6 +7,7 @@ use http::{Request, Response};
 use tower_service::Service;
 
 use super::future::ResponseFuture;
+use super::read::Presented;
 use super::shared::Wire;
 use crate::Affinity;
 
@@ -20,6 +21,24 @@ pub struct PinService<S> {
 impl<S> PinService<S> {
     pub(super) fn new(inner: S, wire: Arc<Wire>) -> Self {
         Self { inner, wire }
+    }
+
+    /// Reads a request, and has `call` take it on with what it shows.
+    pub(crate) fn call_with<B, F>(
+        &mut self,
+        mut request: Request<B>,
+        call: impl FnOnce(&mut S, Request<B>, Presented) -> F,
+    ) -> ResponseFuture<F> {
+        if request.extensions().get::<Affinity>().is_some() {
+            self.wire.misplaced.say(
+                "PinLayer",
+                "another layer has decided this request before its pin was read: one affinity \
+                 layer for each route, and PinLayer outside of AssignLayer",
+            );
+        }
+        let (presented, came) = self.wire.read(&mut request);
+        let inner = call(&mut self.inner, request, presented);
+        ResponseFuture::new(inner, Arc::clone(&self.wire), came)
     }
 }
 
@@ -35,16 +54,10 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        if request.extensions().get::<Affinity>().is_some() {
-            self.wire.misplaced.say(
-                "PinLayer",
-                "another layer has decided this request before its pin was read: one affinity \
-                 layer for each route, and PinLayer outside of AssignLayer",
-            );
-        }
-        let (presented, came) = self.wire.read(&mut request);
-        request.extensions_mut().insert(presented);
-        ResponseFuture::new(self.inner.call(request), Arc::clone(&self.wire), came)
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.call_with(request, |inner, mut request, presented| {
+            request.extensions_mut().insert(presented);
+            inner.call(request)
+        })
     }
 }

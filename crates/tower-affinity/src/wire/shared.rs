@@ -22,9 +22,8 @@ pub(super) struct Wire {
     pub(super) former_cookies: Vec<CookieAttributes>,
     /// The names under which our cookie is read: the present one first.
     pub(super) cookie_names: Vec<Box<str>>,
-    /// The names under which overrides are read.
-    pub(super) override_names: Vec<Box<str>>,
-    /// All names of ours: neither side's application sees or sets one.
+    /// All names of ours, those of pins and then those of overrides: neither side's application sees
+    /// or sets one.
     pub(super) own_names: Vec<Box<str>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,

@@ -1,12 +1,13 @@
 //! Writes a pin on an answer, or clears it.
 
-use http::header::{HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use http::{Response, StatusCode};
 use tower_affinity_core::{Level, Sealed, SessionPin};
 
 use super::cache;
 use super::read::Came;
 use super::scope::CachePolicy;
+use super::sent::Sent;
 use super::shared::Wire;
 use crate::carrier::{Carrier, cookie, header};
 use crate::record::Reload;
@@ -47,8 +48,14 @@ impl Wire {
         };
         let status = response.status();
         let headers = response.headers_mut();
-        let planted = cookie::remove_set(headers, &self.own_names);
-        let planted = planted + usize::from(headers.remove(header::PIN).is_some());
+        let sent = Sent::of(headers);
+        let mut planted = 0;
+        if sent.has(Sent::SET_COOKIE) {
+            planted += cookie::remove_set(headers, &self.own_names);
+        }
+        if sent.has(Sent::PIN) {
+            planted += usize::from(headers.remove(header::PIN).is_some());
+        }
         if planted > 0 {
             self.recorder.planted(planted);
         }
@@ -68,7 +75,14 @@ impl Wire {
             return;
         }
         let kept = scope.cache == CachePolicy::Keep && !sets_pin;
-        if !kept && (sets_pin || cache::may_be_shared(&came.method, status, headers)) {
+        if kept {
+            return;
+        }
+        if !sent.has(Sent::CACHING) {
+            if sets_pin || cache::is_stored_untold(&came.method, status) {
+                headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
+            }
+        } else if sets_pin || cache::may_be_shared(&came.method, status, headers) {
             cache::make_private(headers);
         }
     }
@@ -93,23 +107,22 @@ impl Wire {
         if sealed.dropped_unknown {
             self.recorder.claims_dropped();
         }
-        let (name, text) = match carrier {
-            Carrier::Header => (header::PIN, sealed.token),
-            Carrier::Cookie => (
-                SET_COOKIE,
-                self.cookie.build(&sealed.token, pin.expires.since(came.at)),
-            ),
+        let value = match carrier {
+            Carrier::Header => HeaderValue::try_from(sealed.token).ok(),
+            Carrier::Cookie => {
+                let left = pin.expires.since(came.at);
+                self.cookie.build(&sealed.token, left)
+            }
         };
         // a token, a checked name and fixed attributes are always visible ASCII
-        let Ok(mut value) = HeaderValue::from_str(&text) else {
+        let Some(mut value) = value else {
             return false;
         };
         // layers that log headers leave it out, and HTTP/2 keeps it in no table
         value.set_sensitive(true);
-        if name == SET_COOKIE {
-            headers.append(name, value);
-        } else {
-            headers.insert(name, value);
+        match carrier {
+            Carrier::Header => drop(headers.insert(header::PIN, value)),
+            Carrier::Cookie => drop(headers.append(SET_COOKIE, value)),
         }
         true
     }
@@ -121,8 +134,7 @@ impl Wire {
             }
             Some(Carrier::Cookie) if self.carriers.cookie => {
                 for attributes in std::iter::once(&self.cookie).chain(&self.former_cookies) {
-                    let text = attributes.build("", std::time::Duration::ZERO);
-                    if let Ok(value) = HeaderValue::from_str(&text) {
+                    if let Some(value) = attributes.build("", std::time::Duration::ZERO) {
                         headers.append(SET_COOKIE, value);
                     }
                 }

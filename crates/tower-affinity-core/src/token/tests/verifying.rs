@@ -57,7 +57,7 @@ fn sec_06_a_pin_for_another_audience_is_refused_whoever_signed_it() {
 
 fn chosen(mut opener: Opener<'_>, tokens: &[&str]) -> Chosen {
     choose(tokens, |token| {
-        opener.open(token.as_bytes()).map(|opened| opened.pin)
+        opener.open(token.as_bytes()).map(|(pin, _)| pin)
     })
 }
 

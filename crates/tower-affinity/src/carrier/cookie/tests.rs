@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use cookie::Cookie;
 use proptest::prelude::*;
 
 use super::*;
@@ -24,7 +25,8 @@ fn found(lines: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
 
 fn left(lines: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut headers = headers(lines);
-    remove(&mut headers, &names());
+    let rest = find(&headers, &names()).rest(&headers);
+    rest.leave(&mut headers);
     headers
         .get_all(COOKIE)
         .iter()
