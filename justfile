@@ -36,7 +36,7 @@ demo *args:
 
 # Measure what the layers cost, in time.
 bench:
-    cargo bench -p tower-affinity --bench pinned --bench keys
+    cargo bench -p tower-affinity --bench pinned --bench keys --bench gateway
 
 # Hold the instructions that the layers add to a request against their bounds (needs valgrind).
 instructions:
@@ -56,6 +56,24 @@ bench-metrics rounds="8" seconds="4":
     cp "$built/gateway" "$built/gateway-without-metrics"
     cargo build --release -p gateway
     "$built/examples/gateways" {{rounds}} {{seconds}} without="$built/gateway-without-metrics" with="$built/gateway"
+
+# Compare the gateway with HAProxy and nginx over HTTP/1.1, as far as they are installed; needs two processors.
+compare rounds="5" seconds="2": (_beside "http" rounds seconds)
+
+# The same with TLS and with HTTP/2 (needs h2load, of Debian's nghttp2-client).
+compare-tls rounds="5" seconds="2": (_beside "tls" rounds seconds)
+
+# Send some million requests to a gateway that is changed meanwhile; fails if one answer is wrong.
+soak-routing millions="5": (_beside "soak" millions)
+
+_beside what +args:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    built="${CARGO_TARGET_DIR:-target}/release"
+    cargo build --release -p gateway
+    cargo build --release -p affinity-compare
+    ulimit -n "$(ulimit -Hn)"
+    "$built/affinity-compare" {{what}} "$built/gateway" {{args}}
 
 # Measure what stored assignments cost, beside other maps; with 10 million rows it needs 6 GB and some minutes.
 bench-stores rows="1000000":

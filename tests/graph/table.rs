@@ -236,6 +236,14 @@ pub(crate) const TABLE: &[Row] = &[
         never: &[],
     },
     Row {
+        krate: "affinity-compare",
+        ours: &["affinity-tests"],
+        backends: &[],
+        ours_in_tests: &[],
+        others: Others::Any,
+        never: &[],
+    },
+    Row {
         krate: "affinity-measure",
         ours: &[CORE, FACADE, "affinity-tests"],
         backends: &[],

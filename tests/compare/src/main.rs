@@ -1,0 +1,82 @@
+//! The gateway beside other proxies on one machine, over real sockets.
+//!
+//! `affinity-compare http|tls GATEWAY [ROUNDS] [SECONDS]` measures all proxies that are installed, in
+//! turn, and prints tables: what one request costs each in processor time, and ratios within a round.
+//! `affinity-compare soak GATEWAY [MILLIONS]` sends requests to the gateway while it is changed. Both
+//! fail if one answer was wrong.
+//!
+//! Every proxy has one thread on a processor of its own; what asks and what answers is this process, on
+//! another one. It needs two processors and `taskset`.
+
+#![expect(clippy::print_stdout, reason = "it prints what it measures")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // it measures real time, and has nobody to answer to
+
+mod handshakes;
+mod http1;
+mod idle;
+mod load;
+mod pins;
+mod pods;
+mod poll;
+mod proxies;
+mod soak;
+mod table;
+mod tls;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::load::Faults;
+use crate::proxies::Proxy;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let number = |nth: usize, default: f64| {
+        args.get(nth).map_or(default, |arg| {
+            arg.parse().unwrap_or_else(|e| panic!("{arg}: {e}"))
+        })
+    };
+    let (rounds, seconds) = (
+        number(2, 5.0) as usize,
+        Duration::from_secs_f64(number(3, 2.0)),
+    );
+    let [what, gateway, ..] = args[..] else {
+        panic!("affinity-compare http|tls|soak GATEWAY [ROUNDS|MILLIONS] [SECONDS]");
+    };
+    // proxies are started in directories of their own
+    let gateway = Path::new(gateway)
+        .canonicalize()
+        .unwrap_or_else(|e| panic!("{gateway}: {e}"));
+    let faults = match what {
+        "http" => http1::compare(&proxies(&gateway), rounds, seconds),
+        "tls" => tls::compare(&proxies(&gateway), rounds, seconds),
+        "soak" => soak::run(&gateway, (number(2, 5.0) * 1e6) as u64),
+        _ => panic!("{what} is neither http, tls nor soak"),
+    };
+
+    if faults == Faults::default() {
+        return ExitCode::SUCCESS;
+    }
+    println!("\nwrong: {faults:?}");
+    ExitCode::FAILURE
+}
+
+/// The proxies that are here. From now on this process leaves them their processor.
+fn proxies(gateway: &Path) -> Vec<Proxy> {
+    let mut first = CpuSet::new();
+    first.set(0);
+    sched_setaffinity(None, &first).expect("there is a first processor");
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("load of the machine before: {load}");
+    Proxy::all(gateway)
+}
