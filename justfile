@@ -75,6 +75,10 @@ _beside what +args:
     ulimit -n "$(ulimit -Hn)"
     "$built/affinity-compare" {{what}} "$built/gateway" {{args}}
 
+# Draw what a request costs by the number of endpoints, groups and sessions, into docs/.
+plot-cost rounds="15":
+    cargo run --release -p affinity-measure --example cost -- docs {{rounds}}
+
 # Measure what stored assignments cost, beside other maps; with 10 million rows it needs 6 GB and some minutes.
 bench-stores rows="1000000":
     #!/usr/bin/env bash

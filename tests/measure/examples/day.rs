@@ -1,13 +1,15 @@
 //! The picture of a day: what a store of assignments counts, with and without expiry.
 //!
-//! `cargo run --release -p affinity-measure --bin day -- docs/live-counts.svg`
+//! `cargo run --release -p affinity-measure --example day -- docs/live-counts.svg`
 #![expect(clippy::print_stdout, reason = "it tells what it measured")]
 
-use std::error::Error;
+mod drawing;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use affinity_tests::day::{Minute, Plan, SETTLED, Unforgetting, play};
+use drawing::{Drawn, legend, sample};
 use plotters::prelude::*;
 use tower_affinity::core::MemoryStore;
 
@@ -23,7 +25,6 @@ const HOURS: std::ops::Range<f64> = 0.0..24.0;
 
 /// Its name, its points and its colour.
 type Line<'a> = (&'a str, Vec<(f64, f64)>, RGBColor);
-type Drawn<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Drawn<()> {
     let path = std::env::args()
@@ -130,13 +131,7 @@ where
         chart
             .draw_series(line)?
             .label(*name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+            .legend(move |at| sample(at, colour));
     }
-    chart
-        .configure_series_labels()
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK)
-        .position(SeriesLabelPosition::UpperLeft)
-        .draw()?;
-    Ok(())
+    legend(&mut chart)
 }
