@@ -37,7 +37,8 @@ async fn upgraded(file: &Path) -> Process {
 async fn upgrades_lose_nothing(count: usize, mix: Mix, pause: Duration) {
     let fleet = Fleet::start(&[OLD, NEW], 2).await;
     let dir = Scratch::new();
-    let file = Config::new(&fleet, &[(OLD, 1), (NEW, 1)]).write(&dir, "gateway.toml");
+    let mut config = Config::new(&fleet, &[(OLD, 1), (NEW, 1)]);
+    let file = config.write(&dir, "gateway.toml");
     let mut process = Process::start(&file).await;
     let (address, admin) = (process.address(), process.admin().address());
     let history = History::default();
@@ -49,6 +50,9 @@ async fn upgrades_lose_nothing(count: usize, mix: Mix, pause: Duration) {
     let mut longest = Duration::ZERO;
     for nth in 1..=count {
         sleep(pause).await;
+        // more sockets than the one before has, and then fewer workers than there are sockets
+        config.listen = format!("workers = {}", [3, 1, 2][nth % 3]);
+        assert_eq!(config.write(&dir, "gateway.toml"), file);
         let begun = Instant::now();
         let next = upgraded(&file).await;
         longest = longest.max(begun.elapsed());
@@ -131,9 +135,15 @@ impl Talk {
 
     async fn sealed(dir: &Scratch) -> Self {
         let mut talk = Self::open(dir).await;
-        assert_eq!(
-            talk.say("commit-affinity-upgrade 1").await,
-            "sockets data admin"
+        // one for each worker
+        let sockets = talk.say("commit-affinity-upgrade 1").await;
+        let data = sockets.strip_prefix("sockets data ");
+        let words: Vec<_> = data.unwrap_or_default().split(' ').collect();
+        assert!(
+            words.split_last().is_some_and(|(last, data)| {
+                *last == "admin" && data.iter().all(|place| *place == "data")
+            }),
+            "{sockets}"
         );
         assert_eq!(talk.say("seal").await, "sealed");
         talk

@@ -1,10 +1,12 @@
 //! [`Gateway`]: data plane, control plane and admin side of one process.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower_affinity::SystemClock;
@@ -27,10 +29,10 @@ use crate::heartbeat::beat;
 use crate::metrics::Metrics;
 use crate::reload::{ReloadError, Running};
 use crate::reserved::Reserved;
-use crate::serve::{Drained, ServeOptions, Shutdown, serve};
+use crate::serve::{Drained, ServeOptions, Shutdown, Workers};
 use crate::start_error::StartError;
 use crate::stored;
-use crate::upgrade::{Offer, Offered, Takeover};
+use crate::upgrade::{Offer, Offered, Sockets, Takeover};
 use crate::watched;
 
 /// A running gateway. Dropping it begins the same end as [`Gateway::shutdown`] without waiting.
@@ -117,7 +119,7 @@ impl Gateway {
         let ends = [shutdown.token().clone(), rest.clone()].map(CancellationToken::drop_guard);
         let entrance = Entrance::default();
         let side_end = Shutdown::from(rest.child_token());
-        let side = side.listen()?;
+        let side = one(side)?;
         let side_socket = side.as_fd().try_clone_to_owned();
         let serve_side =
             |listener| tokio::spawn(serve_side(listener, entrance.routes(), side_end.clone()));
@@ -143,36 +145,46 @@ impl Gateway {
             .drain_deadline(settings.listen.drain)
             .drain_delay(settings.listen.drain_delay);
         let state = settings.state.file.clone();
+        let workers = Workers::new(settings.listen.workers).map_err(StartError::Workers)?;
         let running = Arc::new(Running::begin(
             settings,
             control,
             metrics,
             [address, admin],
         )?);
-        let listener = Arc::new(data.listen()?);
+        let mut listening = data.listen()?;
         if let Some(takeover) = &takeover {
             takeover.wait(|| running.unready()).await?;
             takeover.ready().await?;
             own(running.control()).await;
         }
-        let offer = side_socket.map(|admin| Offer {
-            control: running.control().clone(),
-            data: vec![Arc::downgrade(&listener)],
-            admin,
-        });
+        // not before: what waits in the queues of further sockets would be lost if this one failed
+        match (listening.spread(workers.len()), &takeover) {
+            (Ok(()), _) => {}
+            (Err(error), None) => return Err(error),
+            // the other one has given up its place already
+            (Err(error), Some(_)) => {
+                let error = with_causes(&error);
+                tracing::error!(error, "some workers have no socket and serve nobody");
+            }
+        }
         let early = running.metrics().recorder().clone();
         let series = running.metrics().connections().clone();
-        let data = tokio::spawn(serve(
-            listener,
-            running.path(),
-            options
-                .recorder(move |status| early.early(status))
-                .limits(running.limits())
-                .connections(move |event| series.count(event))
-                .transports(running.transports()),
-            running.tunnels(),
-            shutdown.clone(),
-        ));
+        let options = options
+            .recorder(move |status| early.early(status))
+            .limits(running.limits())
+            .connections(move |event| series.count(event))
+            .transports(running.transports());
+        let path = running.path();
+        let (tunnels, end) = (running.tunnels(), shutdown.clone());
+        let served = workers.serve(listening.into_sockets(), &path, options, tunnels, end);
+        let (sockets, served) = served.map_err(StartError::Workers)?;
+        let data = tokio::spawn(served);
+        let offer = side_socket.map(|admin| Offer {
+            control: running.control().clone(),
+            data: sockets,
+            admin,
+        });
         let endings = (&shutdown, &side_end);
         let options = admin_options(&running, token, (address, admin), endings);
         entrance.open(admin::router(options));
@@ -313,7 +325,7 @@ impl Gateway {
     /// any more, and what is in flight is finished until `listen.drain`. Answers what had to be cut.
     pub async fn shutdown(self) -> Drained {
         self.shutdown.begin();
-        // a panic in the accept loop has cut everything already
+        // a panic there has cut everything already
         let drained = self.data.await.unwrap_or_default();
         // until here an abort was still heard, and its streams cut
         self.rest.cancel();
@@ -361,11 +373,27 @@ fn reserve(
             Reserved::new(data, "listen.address")?,
             Reserved::new(side, "listen.admin")?,
         )),
-        Some((data_socket, side_socket)) => Ok((
-            Reserved::handed(data_socket, data, "listen.address")?,
-            Reserved::handed(side_socket, side, "listen.admin")?,
+        Some(Sockets {
+            data: handed,
+            admin,
+        }) => Ok((
+            Reserved::handed(handed, data, "listen.address")?,
+            Reserved::handed(vec![admin], side, "listen.admin")?,
         )),
     }
+}
+
+/// The one socket that the admin side is served on.
+fn one(side: Reserved) -> Result<TcpListener, StartError> {
+    let address = side.address();
+    let mut sockets = side.listen()?.into_sockets();
+    let socket = sockets.pop().ok_or(io::ErrorKind::NotFound.into());
+    let listener = socket.and_then(TcpListener::from_std);
+    listener.map_err(|source| StartError::Listen {
+        address,
+        key: "listen.admin",
+        source,
+    })
 }
 
 /// Takes the state file over. What cannot be kept now is kept with the next change.

@@ -290,6 +290,7 @@ fn needs_restart(old: &Settings, new: &Settings) -> Option<&'static str> {
     [
         ("service", old.service == new.service),
         ("listen.address", old.listen.address == new.listen.address),
+        ("listen.workers", old.listen.workers == new.listen.workers),
         ("listen.admin", old.listen.admin == new.listen.admin),
         (
             "listen.admin_token_file",

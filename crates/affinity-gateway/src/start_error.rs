@@ -65,6 +65,9 @@ pub enum StartError {
     /// The access log cannot be opened.
     #[error("access_log.path cannot be opened")]
     AccessLog(#[source] io::Error),
+    /// The threads that serve clients cannot be started.
+    #[error("the workers (listen.workers) cannot be started")]
+    Workers(#[source] io::Error),
     /// The metrics cannot be set up.
     #[error("the metrics cannot be set up: {0}")]
     Metrics(String),

@@ -66,6 +66,7 @@ fn sections(f: &mut String, settings: &Settings) -> fmt::Result {
             "tls = {{ cert = {cert}, key = {key}, ticket_keys = {tickets} }}"
         )?;
     }
+    writeln!(f, "workers = {}", listen.workers)?;
     limits(f, &listen.limits)?;
     let (drain, delay) = (in_words(listen.drain), in_words(listen.drain_delay));
     writeln!(f, "drain = \"{drain}\"\ndrain_delay = \"{delay}\"")?;

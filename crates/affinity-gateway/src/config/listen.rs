@@ -1,6 +1,8 @@
 //! `[listen]`: where the gateway is reached, and by whom it is believed.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +31,8 @@ pub struct Listen {
     pub proxy_protocol: bool,
     /// TLS for clients; `None`: they speak plain HTTP.
     pub tls: Option<TlsSettings>,
+    /// How many threads serve clients, at least one.
+    pub workers: usize,
     /// What clients may take.
     pub limits: Limits,
     /// How long after SIGTERM what is in flight may go on before it is cut; longer than
@@ -97,6 +101,9 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
     let tls = listen
         .field("tls")
         .and_then(|field| tls::read(&field.section(), sources));
+    let workers = listen.field("workers");
+    let workers = workers.and_then(|field| field.integer(&WORKERS));
+    let workers = workers.and_then(|workers| usize::try_from(workers).ok());
     let limits = limits::read(listen);
     listen.finish();
     let admin_token_file = path.unwrap_or_else(|| sources.path("admin.token".as_ref()));
@@ -107,10 +114,16 @@ pub(super) fn read(listen: &Section<'_>, sources: &Sources<'_>) -> Listen {
         trusted_proxies,
         proxy_protocol,
         tls,
+        workers: workers.unwrap_or_else(cores),
         limits,
         drain,
         drain_delay,
     }
+}
+
+/// How many cores this process may use; 1 where the system does not say.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 fn drains(listen: &Section<'_>) -> (Duration, Duration) {
@@ -155,4 +168,6 @@ const CIDR: &str = "a CIDR without host bits, such as \"10.0.0.0/8\" or \"192.0.
 /// Supervisors kill after half a minute, but tunnels may deserve an hour.
 const DRAIN: Bounds = Bounds::millis(100, 86_400_000);
 const DELAY: Bounds = Bounds::millis(0, 3_600_000);
+/// More than the largest machines have cores.
+const WORKERS: RangeInclusive<u64> = 1..=1_024;
 const MAX_PROXIES: usize = 1_024;

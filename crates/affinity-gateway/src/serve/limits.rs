@@ -118,23 +118,40 @@ impl LiveLimits {
 
     /// Waits for a place.
     pub(super) async fn place(&self) -> Place {
+        self.until(|| self.free_place()).await
+    }
+
+    /// Waits until a place is free, and leaves it free: several may wait for the same one.
+    pub(super) async fn room(&self) {
+        self.until(|| self.has_room().then_some(())).await;
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.open() < self.most()
+    }
+
+    async fn until<T>(&self, found: impl Fn() -> Option<T>) -> T {
         loop {
             // before the look: a place that is freed after it wakes this one
             let freed = self.0.freed.notified();
-            if let Some(place) = self.free_place() {
-                return place;
+            if let Some(found) = found() {
+                return found;
             }
             if !self.0.told.swap(true, Ordering::Relaxed) {
-                let limit = self.present().max_connections;
+                let limit = self.most();
                 tracing::warn!(limit, "no more connections are accepted until some end");
             }
             freed.await;
         }
     }
 
+    fn most(&self) -> usize {
+        self.0.present.load().max_connections.max(1)
+    }
+
     /// A place, if one is free.
     pub(super) fn free_place(&self) -> Option<Place> {
-        let most = self.0.present.load().max_connections.max(1);
+        let most = self.most();
         let taken = &self.0.taken;
         let one_more = |taken| (taken < most).then_some(taken + 1);
         let before = taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
@@ -154,7 +171,8 @@ impl Drop for Place {
     fn drop(&mut self) {
         let Self(LiveLimits(shared)) = self;
         shared.taken.fetch_sub(1, Ordering::Relaxed);
-        shared.freed.notify_one();
+        // all that wait: who waits for room takes no place
+        shared.freed.notify_waiters();
     }
 }
 

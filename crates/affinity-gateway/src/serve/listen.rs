@@ -1,4 +1,4 @@
-//! The accept loop and its graceful end.
+//! One server: its accept loops and their graceful end.
 
 use std::{
     convert::Infallible, future::pending, net::SocketAddr, pin::pin, sync::Arc, time::Duration,
@@ -19,7 +19,6 @@ use super::{
     ConnectionEvent, ConnectionRecorder, LiveLimits, ServeOptions, Shutdown, Tunnels,
     accept::Accept,
     connection::{Ending, Protocol},
-    limits::Place,
 };
 
 /// How a listener ended: what did not come to its own end.
@@ -68,19 +67,103 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let shutdown = shutdown.into();
-    let (within, delay) = (options.drain_deadline, options.drain_delay);
-    let limits = options.limits.clone();
-    tunnels.limit(limits.clone());
-    let recorder = Arc::clone(&options.connections);
-    let protocol = Arc::new(Protocol::new(options));
-    let (connections, ending) = (TaskTracker::new(), Ending::default());
+    let server = Server::new(options, tunnels, shutdown.into());
+    let deadline = server.accept(listener.into(), service).await;
+    server.drain(deadline).await
+}
 
-    let mut accept = Accept::new(listener.into());
-    let begin = |service: S, place: Option<Place>, (stream, peer): (TcpStream, SocketAddr)| {
-        let (protocol, ending, limits) = (Arc::clone(&protocol), ending.clone(), limits.clone());
-        connections.spawn(async move {
-            // without one it is of the end, when nobody can be left in the queue
+/// What the accept loops of one server share, each of which may run on a runtime of its own.
+pub(super) struct Server {
+    protocol: Arc<Protocol>,
+    limits: LiveLimits,
+    recorder: Arc<dyn ConnectionRecorder>,
+    connections: TaskTracker,
+    ending: Ending,
+    tunnels: Tunnels,
+    shutdown: Shutdown,
+    delay: Duration,
+    within: Duration,
+}
+
+impl Server {
+    pub(super) fn new(options: ServeOptions, tunnels: Tunnels, shutdown: Shutdown) -> Self {
+        let limits = options.limits.clone();
+        tunnels.limit(limits.clone());
+        Self {
+            limits,
+            recorder: Arc::clone(&options.connections),
+            connections: TaskTracker::new(),
+            ending: Ending::default(),
+            tunnels,
+            shutdown,
+            delay: options.drain_delay,
+            within: options.drain_deadline,
+            protocol: Arc::new(Protocol::new(options)),
+        }
+    }
+
+    /// Accepts connections until the shutdown, and serves them on the present runtime. Answers when
+    /// all has to be over.
+    pub(super) async fn accept<S, B>(&self, listener: Arc<TcpListener>, service: S) -> Instant
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        // Owned here: borrowed over an await, it would have to be `Sync`.
+        let service = service;
+        let mut accept = Accept::new(listener);
+        let mut end = pin!(self.ended());
+        let deadline = loop {
+            // Before the accept: at the limit clients wait in the system's queue, where they hold no
+            // descriptor of ours.
+            let next = async {
+                self.room().await;
+                accept.next().await
+            };
+            tokio::select! {
+                accepted = next => self.begin(service.clone(), accepted),
+                deadline = end.as_mut() => break deadline,
+            }
+        };
+        // closed in the queue, these clients would have lost a request that they believe sent
+        while !self.shutdown.is_handed_over()
+            && let Some(accepted) = accept.queued()
+        {
+            self.begin(service.clone(), accepted);
+        }
+        deadline
+    }
+
+    /// Waits until nothing is to be accepted any more. Answers when all has to be over.
+    pub(super) async fn ended(&self) -> Instant {
+        self.shutdown.token().cancelled().await;
+        let begun = Instant::now();
+        if !self.shutdown.is_handed_over() {
+            sleep(self.delay.min(self.within)).await;
+        }
+        begun + self.within
+    }
+
+    fn begin<S, B>(&self, service: S, (stream, peer): (TcpStream, SocketAddr))
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (protocol, ending) = (Arc::clone(&self.protocol), self.ending.clone());
+        let (place, limits) = (self.limits.free_place(), self.limits.clone());
+        self.connections.spawn(async move {
+            // there is none if another loop was faster, and at the end, when nobody can be left in
+            // the queue
             let place = match place {
                 Some(place) => place,
                 None => limits.place().await,
@@ -88,82 +171,55 @@ where
             protocol.serve(stream, peer, service, ending).await;
             drop(place);
         });
-    };
-    let accepting = async {
-        // Owned here: borrowed over an await, it would have to be `Sync`.
-        let service = service;
-        let mut end = pin!(async {
-            shutdown.token().cancelled().await;
-            let begun = Instant::now();
-            if !shutdown.is_handed_over() {
-                sleep(delay.min(within)).await;
-            }
-            begun + within
-        });
-        let deadline = loop {
-            // Taken before the accept: at the limit clients wait in the system's queue, where
-            // they hold no descriptor of ours.
-            let next = async { (place(&limits, &*recorder).await, accept.next().await) };
+    }
+
+    /// Waits until there is room for a connection; told if there is none at once.
+    async fn room(&self) {
+        if !self.limits.has_room() {
+            self.recorder.record(ConnectionEvent::Full);
+            self.limits.room().await;
+        }
+    }
+
+    /// Ends in good order, once no loop accepts any more.
+    pub(super) async fn drain(&self, deadline: Instant) -> Drained {
+        let (connections, tunnels) = (&self.connections, &self.tunnels);
+        self.ending.finish.cancel();
+        connections.close();
+        let left = deadline.saturating_duration_since(Instant::now());
+        let all_ended = async {
+            connections.wait().await;
+            // Only then: a last request may still have become a tunnel.
+            tunnels.ended().await;
+        };
+        let asking = async {
+            // who is asked to end needs a while to do it
+            tunnels
+                .end(left.saturating_sub((left / 5).min(GOODBYE)))
+                .await;
+            pending::<()>().await;
+        };
+        let ended = async {
             tokio::select! {
-                (place, accepted) = next => begin(service.clone(), Some(place), accepted),
-                deadline = end.as_mut() => break deadline,
+                () = all_ended => {}
+                () = asking => {}
             }
         };
-        // closed in the queue, these clients would have lost a request that they believe sent
-        while !shutdown.is_handed_over()
-            && let Some(accepted) = accept.queued()
-        {
-            begin(service.clone(), None, accepted);
+        let in_time = timeout_at(deadline, ended).await.is_ok();
+        let mut drained = Drained {
+            asked: tunnels.asked(),
+            ..Drained::default()
+        };
+        if !in_time {
+            drained.connections = connections.len();
+            drained.tunnels = tunnels.len();
+            self.ending.cut.cancel();
+            tunnels.cut();
+            connections.wait().await;
+            tunnels.ended().await;
         }
-        drop(accept);
-        deadline
-    };
-    let deadline = accepting.await;
-    ending.finish.cancel();
-
-    connections.close();
-    let left = deadline.saturating_duration_since(Instant::now());
-    let all_ended = async {
-        connections.wait().await;
-        // Only then: a last request may still have become a tunnel.
-        tunnels.ended().await;
-    };
-    let asking = async {
-        // who is asked to end needs a while to do it
-        tunnels
-            .end(left.saturating_sub((left / 5).min(GOODBYE)))
-            .await;
-        pending::<()>().await;
-    };
-    let ended = async {
-        tokio::select! {
-            () = all_ended => {}
-            () = asking => {}
-        }
-    };
-    let in_time = timeout_at(deadline, ended).await.is_ok();
-    let mut drained = Drained {
-        asked: tunnels.asked(),
-        ..Drained::default()
-    };
-    if !in_time {
-        drained.connections = connections.len();
-        drained.tunnels = tunnels.len();
-        ending.cut.cancel();
-        tunnels.cut();
-        connections.wait().await;
-        tunnels.ended().await;
+        drained
     }
-    drained
-}
-
-/// A place for the next connection; told if there is none at once.
-async fn place(limits: &LiveLimits, recorder: &dyn ConnectionRecorder) -> Place {
-    if let Some(place) = limits.free_place() {
-        return place;
-    }
-    recorder.record(ConnectionEvent::Full);
-    limits.place().await
 }
 
 /// How long a tunnel has at most between the request to end and the deadline.

@@ -50,11 +50,13 @@ mod streams;
 pub mod tls;
 mod transport;
 mod tunnels;
+mod workers;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::framing::Interim;
+pub(crate) use self::workers::{Socket, Workers};
 pub use self::{
     ended::{ConnectionEvent, ConnectionRecorder, EndCause},
     limits::{Limits, LiveLimits},

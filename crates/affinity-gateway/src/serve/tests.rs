@@ -10,6 +10,7 @@
 mod ends;
 mod h2;
 mod transport;
+mod workers;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub(crate) use self::{
     offer::{Offer, Offered},
-    takeover::{Takeover, fits},
+    takeover::{Sockets, Takeover, fits},
 };
 pub use error::UpgradeError;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::UnixListener;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -16,13 +16,14 @@ use super::channel::Channel;
 use super::{HELLO, PATIENCE, Place, READY, SEAL, SEALED, SERVING, SOCKETS, UpgradeError, YOURS};
 use crate::causes::with_causes;
 use crate::control::Control;
+use crate::serve::Socket;
 
 /// What a process can be asked for.
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) control: Control,
     /// Sockets whose listeners may end before the offer: they must not be kept open by it.
-    pub(crate) data: Vec<Weak<TcpListener>>,
+    pub(crate) data: Vec<Socket>,
     pub(crate) admin: OwnedFd,
 }
 

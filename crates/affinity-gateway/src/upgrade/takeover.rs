@@ -11,12 +11,20 @@ use tokio::time::{Instant, timeout_at};
 use super::channel::Channel;
 use super::{HELLO, PATIENCE, Place, READY, SEAL, SEALED, SERVING, SOCKETS, UpgradeError, YOURS};
 
+/// The sockets of the process that is taken over.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    /// Those for clients, at least one.
+    pub(crate) data: Vec<OwnedFd>,
+    pub(crate) admin: OwnedFd,
+}
+
 /// A running gateway that is being taken over. Dropped before [`Takeover::serving`], it goes on.
 #[derive(Debug)]
 pub(crate) struct Takeover {
     channel: Channel,
     until: Instant,
-    sockets: Option<(OwnedFd, OwnedFd)>,
+    sockets: Option<Sockets>,
 }
 
 impl Takeover {
@@ -54,9 +62,9 @@ impl Takeover {
                 None => return Err(UpgradeError::Sockets(word)),
             }
         }
-        let sockets = match (data.pop(), admin.pop()) {
-            (Some(data_socket), Some(side)) if whole && data.is_empty() && admin.is_empty() => {
-                Some((data_socket, side))
+        let sockets = match admin.pop() {
+            Some(side) if whole && !data.is_empty() && admin.is_empty() => {
+                Some(Sockets { data, admin: side })
             }
             _ => return Err(UpgradeError::Sockets(word)),
         };
@@ -67,8 +75,8 @@ impl Takeover {
         })
     }
 
-    /// The sockets for clients and of the admin side, once.
-    pub(crate) fn sockets(&mut self) -> Option<(OwnedFd, OwnedFd)> {
+    /// The sockets, once.
+    pub(crate) fn sockets(&mut self) -> Option<Sockets> {
         self.sockets.take()
     }
 

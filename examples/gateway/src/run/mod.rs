@@ -55,7 +55,9 @@ impl Run {
         log::start(self.log, directives.as_deref(), telemetry.layer())?;
         telemetry.announce();
         raise_file_limit();
-        let runtime = tokio::runtime::Runtime::new()?;
+        // clients are served by threads of their own (listen.workers); this is for all the rest
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build()?;
         let ended = runtime.block_on(self.serve(settings));
         // what a second signal left running does not hold the end up
         runtime.shutdown_background();
@@ -131,6 +133,7 @@ fn exit(error: &StartError) -> Exit {
         StartError::Listen { .. }
         | StartError::Upgrade(_)
         | StartError::Metrics(_)
+        | StartError::Workers(_)
         | StartError::Control(ControlError::Store(_)) => Exit::Failed,
         StartError::Token(TokenError::Short(_)) => Exit::Usage,
         StartError::Token(_) => Exit::Failed,

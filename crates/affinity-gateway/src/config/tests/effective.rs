@@ -29,6 +29,7 @@ fn effective_settings_write_every_default() {
     let text = settings(MINIMAL).effective();
     for key in [
         "admin_token_file",
+        "workers = ",
         "drain = \"25s\"",
         "drain_delay = \"0s\"",
         "carriers",

@@ -444,3 +444,14 @@ fn a_drain_has_to_outlast_its_delay() {
         "{told}"
     );
 }
+
+#[test]
+fn there_is_at_least_one_worker_and_no_more_than_machines_have_cores() {
+    for workers in [0, 1_025] {
+        let text = format!("{MINIMAL}[listen]\nworkers = {workers}");
+        let told = read(&text).unwrap_err().to_string();
+        for part in ["listen.workers", &workers.to_string(), "1 to 1024"] {
+            assert!(told.contains(part), "{told}");
+        }
+    }
+}
