@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 use tracing::Span;
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Failure};
 use super::body::BalanceBody;
 use super::connect::Connect;
 use super::error::{Error, Unserved};
@@ -28,7 +28,10 @@ pin_project! {
     {
         #[pin]
         state: State<C::Service, B>,
-        again: Option<(Plan<B>, C)>,
+        // the present one, until it has ended
+        attempt: Option<Attempt>,
+        // boxed, since each layer outside moves this future, and few requests are sent again
+        again: Option<Box<(Plan<B>, C)>>,
         // the present attempt's
         span: Span,
     }
@@ -36,14 +39,16 @@ pin_project! {
 
 pin_project! {
     #[project = StateProj]
-    #[project_replace = StateReplace]
     enum State<S, B>
     where
         S: Service<Request<ReplayBody<B>>>,
     {
-        Waiting { service: S, request: Request<ReplayBody<B>>, attempt: Attempt },
-        Called { #[pin] answer: S::Future, attempt: Attempt },
-        Unserved { unserved: Unserved },
+        // boxed, since most services are ready when they are made
+        Waiting { waiting: Option<Box<(S, Request<ReplayBody<B>>)>> },
+        // the service failed before the request
+        Refused { error: Option<BoxError> },
+        Called { #[pin] answer: S::Future },
+        Unserved { unserved: Option<Unserved> },
         Done,
     }
 }
@@ -51,6 +56,7 @@ pin_project! {
 impl<C, B> ResponseFuture<C, B>
 where
     C: Connect<ReplayBody<B>>,
+    <C::Service as Service<Request<ReplayBody<B>>>>::Error: Into<BoxError>,
 {
     /// Begins with `attempt`; `again` is what further ones need.
     pub(super) fn begin(
@@ -60,16 +66,21 @@ where
         again: Option<(Plan<B>, C)>,
     ) -> Self {
         let span = attempt.begin(&request);
+        // a service that has to be waited for is asked again when it is known who waits
+        let mut nobody = Context::from_waker(Waker::noop());
         Self {
-            state: State::wait(connect, request, attempt),
-            again,
+            state: State::attempt(connect, request, &attempt, &span, &mut nobody),
+            attempt: Some(attempt),
+            again: again.map(Box::new),
             span,
         }
     }
 
     pub(super) fn unserved(unserved: Unserved) -> Self {
+        let unserved = Some(unserved);
         Self {
             state: State::Unserved { unserved },
+            attempt: None,
             again: None,
             span: Span::none(),
         }
@@ -79,20 +90,48 @@ where
 impl<S, B> State<S, B>
 where
     S: Service<Request<ReplayBody<B>>>,
+    S::Error: Into<BoxError>,
 {
-    fn wait<C>(connect: &C, mut request: Request<ReplayBody<B>>, attempt: Attempt) -> Self
+    fn attempt<C>(
+        connect: &C,
+        mut request: Request<ReplayBody<B>>,
+        attempt: &Attempt,
+        span: &Span,
+        cx: &mut Context<'_>,
+    ) -> Self
     where
         C: Connect<ReplayBody<B>, Service = S>,
     {
         attempt.tell(&mut request);
         request.extensions_mut().insert(attempt.lease.clone());
-        Self::Waiting {
-            service: connect.connect(attempt.lease.endpoint()),
-            request,
-            attempt,
+        let service = connect.connect(attempt.lease.endpoint());
+        Self::ask(service, request, span, cx)
+    }
+
+    /// Calls the service if it is ready.
+    fn ask(
+        mut service: S,
+        request: Request<ReplayBody<B>>,
+        span: &Span,
+        cx: &mut Context<'_>,
+    ) -> Self {
+        let _within = span.enter();
+        match service.poll_ready(cx) {
+            Poll::Ready(Ok(())) => Self::Called {
+                answer: service.call(request),
+            },
+            Poll::Ready(Err(error)) => Self::Refused {
+                error: Some(error.into()),
+            },
+            Poll::Pending => Self::Waiting {
+                waiting: Some(Box::new((service, request))),
+            },
         }
     }
 }
+
+/// What an error of the endpoint's service means, before its call or after.
+type Fails = fn(Attempt, BoxError) -> Failure;
 
 impl<C, B, R> Future for ResponseFuture<C, B>
 where
@@ -107,59 +146,61 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            // what the present state has to wait for
             let ended = match this.state.as_mut().project() {
-                StateProj::Waiting { service, .. } => {
-                    let _within = this.span.enter();
-                    ready!(service.poll_ready(cx))
-                        .map(|()| None)
-                        .map_err(Into::into)
+                StateProj::Waiting { waiting } => {
+                    let Some(waiting) = waiting.take() else {
+                        panic!("polled after the endpoint's service has panicked")
+                    };
+                    let (service, request) = *waiting;
+                    let next = State::ask(service, request, this.span, cx);
+                    let waits = matches!(next, State::Waiting { .. });
+                    this.state.set(next);
+                    if waits {
+                        return Poll::Pending;
+                    }
+                    continue;
                 }
-                StateProj::Called { answer, .. } => {
+                StateProj::Refused { error } => match error.take() {
+                    Some(error) => Err((error, Attempt::refused as Fails)),
+                    None => panic!("polled after it was ready"),
+                },
+                StateProj::Called { answer } => {
                     let _within = this.span.enter();
-                    ready!(answer.poll(cx)).map(Some).map_err(Into::into)
+                    ready!(answer.poll(cx))
+                        .map_err(|error| (error.into(), Attempt::failed as Fails))
                 }
-                StateProj::Unserved { .. } | StateProj::Done => Ok(None),
+                StateProj::Unserved { unserved } => match unserved.take() {
+                    Some(unserved) => return Poll::Ready(Err(Error::Unserved(unserved))),
+                    None => panic!("polled after it was ready"),
+                },
+                StateProj::Done => panic!("polled after it was ready"),
             };
             // what it was leaves its place before the next attempt takes one
-            let failure = match this.state.as_mut().project_replace(State::Done) {
-                StateReplace::Waiting {
-                    mut service,
-                    request,
-                    attempt,
-                } => match ended {
-                    Ok(_) => {
-                        let answer = this.span.in_scope(|| service.call(request));
-                        this.state.set(State::Called { answer, attempt });
-                        continue;
+            this.state.set(State::Done);
+            let Some(attempt) = this.attempt.take() else {
+                panic!("an attempt ends once")
+            };
+            let failure = match ended {
+                Ok(response) => {
+                    let status = response.status().as_u16();
+                    this.span.record("http.response.status_code", status);
+                    match attempt.answered(response) {
+                        Ok(response) => return Poll::Ready(Ok(response)),
+                        Err(failure) => failure,
                     }
-                    Err(error) => attempt.refused(error),
-                },
-                StateReplace::Called { attempt, .. } => match ended {
-                    Ok(Some(response)) => {
-                        let status = response.status().as_u16();
-                        this.span.record("http.response.status_code", status);
-                        match attempt.answered(response) {
-                            Ok(response) => return Poll::Ready(Ok(response)),
-                            Err(failure) => failure,
-                        }
-                    }
-                    Err(error) => attempt.failed(error),
-                    Ok(None) => panic!("the state that was just polled has changed"),
-                },
-                StateReplace::Unserved { unserved } => {
-                    return Poll::Ready(Err(Error::Unserved(unserved)));
                 }
-                StateReplace::Done => panic!("polled after it was ready"),
+                Err((error, fails)) => fails(attempt, error),
             };
             this.span.record("error.type", failure.harm.as_str());
-            let Some((plan, connect)) = this.again.as_mut() else {
+            let Some((plan, connect)) = this.again.as_deref_mut() else {
                 return Poll::Ready(Err(failure.answer()));
             };
             match plan.next(failure) {
                 Ok((attempt, request)) => {
                     *this.span = attempt.begin(&request);
-                    this.state.set(State::wait(connect, request, attempt));
+                    let state = State::attempt(connect, request, &attempt, this.span, cx);
+                    this.state.set(state);
+                    *this.attempt = Some(attempt);
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             }
@@ -174,6 +215,7 @@ where
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Waiting { .. } => "waiting",
+            State::Refused { .. } => "refused",
             State::Called { .. } => "called",
             State::Unserved { .. } => "unserved",
             State::Done => "done",

@@ -18,8 +18,12 @@ pub(super) struct Head {
     extensions: Extensions,
 }
 
-/// The fields one after another: two lengths, whether the value is sensitive, the name, the value.
+/// The fields one after another: a [`Form`], the name, the value.
 struct Fields(Vec<u8>);
+
+/// What a field is like: the length of its name above, which is less than 2^16, that of its value
+/// below, and between them whether the value is sensitive.
+struct Form(u64);
 
 /// Enough for most heads, so that it does not have to grow.
 const TYPICAL: usize = 1024;
@@ -79,14 +83,35 @@ struct Field<'a> {
     is_sensitive: bool,
 }
 
+impl Form {
+    const NAME: u32 = 48;
+    const SENSITIVE: u32 = 47;
+
+    fn of(name: &str, value: &HeaderValue) -> Self {
+        let sensitive = u64::from(value.is_sensitive()) << Self::SENSITIVE;
+        Self((name.len() as u64) << Self::NAME | sensitive | value.len() as u64)
+    }
+
+    fn name(&self) -> usize {
+        (self.0 >> Self::NAME) as usize
+    }
+
+    fn value(&self) -> usize {
+        (self.0 & ((1 << Self::SENSITIVE) - 1)) as usize
+    }
+
+    fn is_sensitive(&self) -> bool {
+        self.0 >> Self::SENSITIVE & 1 == 1
+    }
+}
+
 impl Fields {
     fn of(headers: &HeaderMap) -> Self {
         let mut text = Vec::with_capacity(TYPICAL);
         for (name, value) in headers {
             let name = name.as_str();
-            text.extend_from_slice(&name.len().to_ne_bytes());
-            text.extend_from_slice(&value.len().to_ne_bytes());
-            text.push(value.is_sensitive().into());
+            let Form(form) = Form::of(name, value);
+            text.extend_from_slice(&form.to_ne_bytes());
             text.extend_from_slice(name.as_bytes());
             text.extend_from_slice(value.as_bytes());
         }
@@ -96,16 +121,15 @@ impl Fields {
     fn each(&self) -> impl Iterator<Item = Field<'_>> {
         let mut rest = &*self.0;
         std::iter::from_fn(move || {
-            let (name, after) = rest.split_first_chunk()?;
-            let (value, after) = after.split_first_chunk()?;
-            let (sensitive, after) = after.split_first()?;
-            let (name, after) = after.split_at_checked(usize::from_ne_bytes(*name))?;
-            let (value, after) = after.split_at_checked(usize::from_ne_bytes(*value))?;
+            let (form, after) = rest.split_first_chunk()?;
+            let form = Form(u64::from_ne_bytes(*form));
+            let (name, after) = after.split_at_checked(form.name())?;
+            let (value, after) = after.split_at_checked(form.value())?;
             rest = after;
             Some(Field {
                 name,
                 value,
-                is_sensitive: *sensitive != 0,
+                is_sensitive: form.is_sensitive(),
             })
         })
     }
