@@ -18,7 +18,12 @@ impl Misplaced {
     /// For a layer that has to stand inside of an `AffinityLayer`: what to look for on the answer, if
     /// the request shows no decision.
     pub(crate) fn outside(&self, request: &Extensions) -> Option<Self> {
-        request.get::<Affinity>().is_none().then(|| self.clone())
+        self.unless(request.get::<Affinity>().is_some())
+    }
+
+    /// The same for a layer that has looked for the decision already.
+    pub(crate) fn unless(&self, is_decided: bool) -> Option<Self> {
+        (!is_decided).then(|| self.clone())
     }
 
     /// The answer to such a request: a decision on it was made further inside.

@@ -26,7 +26,8 @@ impl<'a> Wanted<'a> {
     pub(super) fn of(extensions: &'a Extensions) -> Option<Self> {
         let decision: &Decision = extensions.get().map(Affinity::decision)?;
         let id = decision.group.as_ref()?;
-        let live = match extensions.get() {
+        // asked for only where it has a say
+        let live = || match extensions.get() {
             Some(LiveCounts::Known(live)) => Some((id, &**live as &dyn Live)),
             Some(LiveCounts::Unknown) | None => None,
         };
@@ -36,7 +37,7 @@ impl<'a> Wanted<'a> {
             bound: decision.endpoint_key.map(|key| Bound {
                 named: decision.endpoint(),
                 key,
-                live,
+                live: live(),
                 begins: decision.kind == Kind::Assigned,
             }),
             avoid: &[],

@@ -18,15 +18,15 @@ use crate::{OwnAnswer, ServedBy};
 pub(super) struct Heads {
     /// A head that takes longer is slow.
     pub(super) slow: Duration,
-    /// Where a redirect means: sign in.
-    pub(super) login: Arc<[PathPattern]>,
+    /// Where a redirect means: sign in. `None` for nowhere, so that a request holds nothing.
+    pub(super) login: Option<Arc<[PathPattern]>>,
 }
 
 impl Default for Heads {
     fn default() -> Self {
         Self {
             slow: Duration::from_secs(1),
-            login: Arc::new([]),
+            login: None,
         }
     }
 }
@@ -55,7 +55,8 @@ impl Running {
             self.settled(response.extensions().get());
             // of a success only gRPC's status says so, and that is the class as well
             let may_fail = !response.status().is_success() || class == CodeClass::ClientError;
-            let failed = may_fail && auth::is_failure(response, &heads.login);
+            let failed =
+                may_fail && auth::is_failure(response, heads.login.as_deref().unwrap_or_default());
             let cohort = self.affinity().map(|affinity| cohort(affinity.decision()));
             let cohort = cohort.unwrap_or(Cohort::None);
             self.series().auth_answer(cohort, failed);

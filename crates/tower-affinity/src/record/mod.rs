@@ -75,6 +75,7 @@ mod tally;
 mod tests;
 mod told;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tower_layer::Layer;
@@ -130,7 +131,8 @@ impl GroupMetricsLayer {
     /// Where the application sends people to sign in; by default nowhere. A redirect to one of these
     /// paths counts as a failure to authenticate, as 401 and 403 do.
     pub fn login(mut self, paths: impl IntoIterator<Item = PathPattern>) -> Self {
-        self.heads.login = paths.into_iter().collect();
+        let paths: Arc<[PathPattern]> = paths.into_iter().collect();
+        self.heads.login = Some(paths).filter(|paths| !paths.is_empty());
         self
     }
 }

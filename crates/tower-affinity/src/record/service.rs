@@ -37,7 +37,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let running = self.recorder.start(request.extensions());
         let is_head = request.method() == Method::HEAD;
-        let misplaced = self.misplaced.outside(request.extensions());
+        let misplaced = self.misplaced.unless(running.affinity().is_some());
         ResponseFuture::new(
             self.inner.call(request),
             running,

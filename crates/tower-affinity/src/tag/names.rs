@@ -40,6 +40,9 @@ pub(crate) fn remove_answered(headers: &mut HeaderMap) {
 }
 
 fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> bool) {
+    if !headers.keys().any(&unwanted) {
+        return;
+    }
     let found: Vec<HeaderName> = headers.keys().filter(|n| unwanted(n)).cloned().collect();
     for name in found {
         headers.remove(name);

@@ -35,8 +35,8 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        tell(&mut request);
-        let misplaced = self.misplaced.outside(request.extensions());
+        let is_told = tell(&mut request);
+        let misplaced = self.misplaced.unless(is_told);
         ResponseFuture::new(self.inner.call(request), misplaced)
     }
 }
