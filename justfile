@@ -63,10 +63,13 @@ compare rounds="5" seconds="2": (_beside "http" rounds seconds)
 # The same with TLS and with HTTP/2 (needs h2load, of Debian's nghttp2-client).
 compare-tls rounds="5" seconds="2": (_beside "tls" rounds seconds)
 
+# Count the instructions that a request costs the whole gateway, in user space (needs valgrind).
+instructions-gateway: (_beside "instructions")
+
 # Send some million requests to a gateway that is changed meanwhile; fails if one answer is wrong.
 soak-routing millions="5": (_beside "soak" millions)
 
-_beside what +args:
+_beside what *args:
     #!/usr/bin/env bash
     set -euo pipefail
     built="${CARGO_TARGET_DIR:-target}/release"

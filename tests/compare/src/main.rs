@@ -2,7 +2,8 @@
 //!
 //! `affinity-compare http|tls GATEWAY [ROUNDS] [SECONDS]` measures all proxies that are installed, in
 //! turn, and prints tables: what one request costs each in processor time, and ratios within a round.
-//! `affinity-compare soak GATEWAY [MILLIONS]` sends requests to the gateway while it is changed. Both
+//! `affinity-compare instructions GATEWAY` counts what a request costs the gateway in instructions.
+//! `affinity-compare soak GATEWAY [MILLIONS]` sends requests to the gateway while it is changed. All
 //! fail if one answer was wrong.
 //!
 //! Every proxy has one thread on a processor of its own; what asks and what answers is this process, on
@@ -20,6 +21,7 @@
 mod handshakes;
 mod http1;
 mod idle;
+mod instructions;
 mod load;
 mod pins;
 mod pods;
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         Duration::from_secs_f64(number(3, 2.0)),
     );
     let [what, gateway, ..] = args[..] else {
-        panic!("affinity-compare http|tls|soak GATEWAY [ROUNDS|MILLIONS] [SECONDS]");
+        panic!("affinity-compare http|tls|instructions|soak GATEWAY [ROUNDS|MILLIONS] [SECONDS]");
     };
     // proxies are started in directories of their own
     let gateway = Path::new(gateway)
@@ -60,8 +62,9 @@ fn main() -> ExitCode {
     let faults = match what {
         "http" => http1::compare(&proxies(&gateway), rounds, seconds),
         "tls" => tls::compare(&proxies(&gateway), rounds, seconds),
+        "instructions" => instructions::count(gateway),
         "soak" => soak::run(&gateway, (number(2, 5.0) * 1e6) as u64),
-        _ => panic!("{what} is neither http, tls nor soak"),
+        _ => panic!("{what} is neither http, tls, instructions nor soak"),
     };
 
     if faults == Faults::default() {

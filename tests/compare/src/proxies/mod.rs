@@ -43,8 +43,8 @@ pub(crate) struct Site<'a> {
 }
 
 impl Proxy {
-    /// All that are on this machine, the one that the others are compared with first. Those that are
-    /// missing are named.
+    /// All that are on this machine, the one that the others are compared with first. Says which they
+    /// are, and which are missing.
     pub(crate) fn all(gateway: &Path) -> Vec<Self> {
         let all = [
             Self::HaproxyJwt,
@@ -52,15 +52,16 @@ impl Proxy {
             Self::NginxMap,
             Self::Ours(gateway.to_owned()),
         ];
-        let (here, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(Self::is_here);
-        for proxy in missing {
+        let here = all.into_iter().filter(|proxy| {
+            let version = proxy.version();
             println!(
-                "{} is missing: there is no {} here",
+                "{}: {}",
                 proxy.name(),
-                proxy.program().display()
+                version.as_deref().unwrap_or("missing")
             );
-        }
-        here
+            version.is_some()
+        });
+        here.collect()
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -74,6 +75,11 @@ impl Proxy {
 
     /// Starts it, with all its threads on one processor.
     pub(crate) fn start(&self, wire: Wire, site: Site<'_>) -> Running {
+        self.start_by(&[], wire, site)
+    }
+
+    /// As [`Proxy::start`], by a command that gets its own as arguments.
+    pub(crate) fn start_by(&self, by: &[&str], wire: Wire, site: Site<'_>) -> Running {
         let dir = Scratch::new();
         site.certificate.write(&dir);
         let address = running::free();
@@ -83,21 +89,23 @@ impl Proxy {
                 others::set_up(self, &dir, address, wire, site)
             }
         };
-        Running::start(self.name(), self.program(), &args, address, dir)
+        let mut command = running::on_its_processor();
+        command.args(by).arg(self.program()).args(args);
+        Running::start(self.name(), command, address, dir)
     }
 
-    fn is_here(&self) -> bool {
+    /// What its program says of itself, if there is one.
+    fn version(&self) -> Option<String> {
         let asked = match self {
             Self::Ours(_) => "--version",
-            _ => "-v",
+            Self::HaproxyJwt | Self::HaproxyMap | Self::NginxMap => "-v",
         };
         let mut command = running::command(self.program());
-        command
-            .arg(asked)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
+        let output = command.arg(asked).stdin(Stdio::null()).output().ok()?;
+        // nginx complains of it
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).lines().next()?.to_owned();
+        output.status.success().then_some(said)
     }
 
     fn program(&self) -> &Path {

@@ -18,25 +18,20 @@ pub(crate) struct Running {
     pub(crate) name: &'static str,
     pub(crate) address: SocketAddr,
     child: Child,
-    _dir: Scratch,
+    dir: Scratch,
 }
 
 impl Running {
-    /// Starts a program, and waits until it listens.
+    /// Starts a command, and waits until it listens.
     pub(super) fn start(
         name: &'static str,
-        program: &Path,
-        args: &[String],
+        mut command: Command,
         address: SocketAddr,
         dir: Scratch,
     ) -> Self {
         let log = dir.path().join("log");
         let file = File::create(&log).expect("the directory can be written");
-        let mut command = command("taskset");
         command
-            .args(["--cpu-list", PROCESSOR])
-            .arg(program)
-            .args(args)
             .current_dir(dir.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -46,7 +41,7 @@ impl Running {
             name,
             address,
             child,
-            _dir: dir,
+            dir,
         };
         let end = Instant::now() + BOUND;
         while TcpStream::connect(address).is_err() {
@@ -57,6 +52,16 @@ impl Running {
             thread::sleep(Duration::from_millis(20));
         }
         running
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its directory, which goes with it.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     /// The time that the scheduler has given to its threads and those of its children.
@@ -130,6 +135,13 @@ impl Drop for Running {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// What runs a command on the processor that proxies have for themselves.
+pub(super) fn on_its_processor() -> Command {
+    let mut command = command("taskset");
+    command.args(["--cpu-list", PROCESSOR]);
+    command
 }
 
 /// A command that is also found where Debian has what only an administrator runs.
