@@ -37,6 +37,8 @@ mod analysis;
 
 mod auth;
 
+mod boxed;
+
 mod causes;
 
 mod cuts;
@@ -62,6 +64,7 @@ pub mod otel;
 
 mod stack;
 mod stored;
+mod swap;
 
 mod transport;
 

@@ -19,9 +19,10 @@ use crate::files::fitting;
 use crate::health::Checks;
 use crate::metrics::Metrics;
 use crate::serve::{LiveLimits, Transports, Tunnels};
-use crate::stack::{Sent, StackError, Swap, build};
+use crate::stack::{Sent, StackError, build};
 use crate::start_error::StartError;
 use crate::stored;
+use crate::swap::Swap;
 use crate::transport::{Doorstep, TransportError};
 use crate::upstream::{EndpointProtocol, Upstream, UpstreamOptions};
 

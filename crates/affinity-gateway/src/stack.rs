@@ -1,19 +1,15 @@
-//! The path of a request through the gateway, and how it is replaced as a whole.
+//! The path of a request through the gateway.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use arc_swap::ArcSwap;
-use http::Request;
 use hyper::body::Incoming;
 use tower::ServiceBuilder;
 use tower_affinity::balance::{Connect, Endpoint, GroupBalance, ReplayBody};
 use tower_affinity::store::GuardedStore;
 use tower_affinity::{AffinityLayer, BuildError, GatewayLayer, GatewayService};
-use tower_service::Service;
 
 use crate::access::{Access, AccessLayer, AccessLog};
+use crate::boxed::Boxed;
 use crate::config::Settings;
 use crate::control::Control;
 use crate::discard::{Discard, DiscardBody, DiscardLayer, DiscardLimits};
@@ -23,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::upstream::{EndpointService, Upstream};
 
 /// Everything that a request meets after the listener, from the outside to the leaf.
-pub(crate) type Stack = Access<Discard<Edge<Intake<GatewayService<GroupBalance<Dial>>>>>>;
+pub(crate) type Stack = Access<Discard<Edge<Intake<GatewayService<Boxed<GroupBalance<Dial>>>>>>>;
 
 /// Speaks to the endpoint that the balancer picked.
 #[derive(Clone, Debug)]
@@ -108,6 +104,7 @@ pub(crate) fn build(
                 .slow(settings.analysis.slow)
                 .login(settings.analysis.login.iter().cloned()),
         )
+        .layer_fn(Boxed)
         .service(
             GroupBalance::new(control.groups().clone(), Dial(upstream))
                 .recorder(recorder.clone())
@@ -129,34 +126,4 @@ pub enum StackError {
     /// The layers cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-}
-
-/// The present path. A request takes the one that is there when it arrives and keeps it.
-#[derive(Clone, Debug)]
-pub(crate) struct Swap(Arc<ArcSwap<Stack>>);
-
-impl Swap {
-    pub(crate) fn new(stack: Stack) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(stack)))
-    }
-
-    pub(crate) fn replace(&self, stack: Stack) {
-        self.0.store(Arc::new(stack));
-    }
-}
-
-impl Service<Request<Incoming>> for Swap {
-    type Response = <Stack as Service<Request<Incoming>>>::Response;
-    type Error = Infallible;
-    type Future = <Stack as Service<Request<Incoming>>>::Future;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        // every service of the path is always ready: the group is only known with the request
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let mut stack = Stack::clone(&self.0.load());
-        stack.call(request)
-    }
 }

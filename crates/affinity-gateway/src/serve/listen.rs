@@ -17,8 +17,7 @@ use tower_service::Service;
 
 use super::{
     ConnectionEvent, ConnectionRecorder, LiveLimits, ServeOptions, Shutdown, Tunnels,
-    accept::Accept,
-    connection::{Ending, Protocol},
+    accept::Accept, connection::Protocol, ending::Ending,
 };
 
 /// How a listener ended: what did not come to its own end.
@@ -184,7 +183,7 @@ impl Server {
     /// Ends in good order, once no loop accepts any more.
     pub(super) async fn drain(&self, deadline: Instant) -> Drained {
         let (connections, tunnels) = (&self.connections, &self.tunnels);
-        self.ending.finish.cancel();
+        self.ending.finish();
         connections.close();
         let left = deadline.saturating_duration_since(Instant::now());
         let all_ended = async {
@@ -213,7 +212,7 @@ impl Server {
         if !in_time {
             drained.connections = connections.len();
             drained.tunnels = tunnels.len();
-            self.ending.cut.cancel();
+            self.ending.cut();
             tunnels.cut();
             connections.wait().await;
             tunnels.ended().await;

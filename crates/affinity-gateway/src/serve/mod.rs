@@ -32,10 +32,13 @@
 
 mod accept;
 mod activity;
+mod asked;
 mod connection;
 mod ended;
+mod ending;
 mod framing;
 mod heard;
+mod lifetime;
 mod limits;
 mod listen;
 mod options;
@@ -45,6 +48,7 @@ mod polite;
 mod prefixed;
 mod proxy;
 mod shutdown;
+mod spoken;
 mod stream;
 mod streams;
 pub mod tls;

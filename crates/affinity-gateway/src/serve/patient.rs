@@ -40,7 +40,9 @@ impl<I> Patient<I> {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.waiting = false;
+            if std::mem::take(&mut self.waiting) {
+                self.activity.wait(false);
+            }
             return written;
         }
         let end = Instant::now() + self.patience;
@@ -50,6 +52,7 @@ impl<I> Patient<I> {
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         if !self.waiting {
             self.waiting = true;
+            self.activity.wait(true);
             timer.as_mut().reset(end);
         }
         timer.as_mut().poll(cx).map(|()| {

@@ -9,7 +9,6 @@ use std::{
 use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
-use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::activity::{Activity, InFlight};
@@ -21,16 +20,11 @@ use super::streams;
 pub(super) struct Polite<S> {
     inner: S,
     activity: Activity,
-    finish: CancellationToken,
 }
 
 impl<S> Polite<S> {
-    pub(super) fn new(inner: S, activity: Activity, finish: CancellationToken) -> Self {
-        Self {
-            inner,
-            activity,
-            finish,
-        }
+    pub(super) fn new(inner: S, activity: Activity) -> Self {
+        Self { inner, activity }
     }
 }
 
@@ -47,11 +41,10 @@ where
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
-        let version = request.version();
         Answering {
-            in_flight: Some(self.activity.begin(version)),
+            in_flight: Some(self.activity.begin()),
             // HTTP/1.0 closes unless told otherwise, HTTP/2 says it with a frame of its own
-            finish: (version == Version::HTTP_11).then(|| self.finish.clone()),
+            says_close: request.version() == Version::HTTP_11,
             inner: self.inner.call(request),
         }
     }
@@ -64,7 +57,7 @@ pin_project! {
         #[pin]
         inner: F,
         in_flight: Option<InFlight>,
-        finish: Option<CancellationToken>,
+        says_close: bool,
     }
 }
 
@@ -77,8 +70,8 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let mut answer = ready!(this.inner.poll(cx))?;
-        let ends = this.finish.as_ref().is_some_and(|f| f.is_cancelled());
-        if ends && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let ends = this.in_flight.as_ref().is_some_and(InFlight::is_last);
+        if ends && *this.says_close && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
             let close = HeaderValue::from_static("close");
             answer.headers_mut().insert(CONNECTION, close);
         }

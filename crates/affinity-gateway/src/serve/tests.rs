@@ -12,7 +12,11 @@ mod h2;
 mod transport;
 mod workers;
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::body::Body;
 use http::{Request, Response};
@@ -23,7 +27,7 @@ use tokio::sync::Semaphore;
 use tower::service_fn;
 use tower_affinity::PeerAddr;
 
-use super::{Drained, Limits, LiveLimits, ServeOptions, Tunnels};
+use super::{ConnectionEvent, Drained, EndCause, Limits, LiveLimits, ServeOptions, Tunnels};
 use crate::wire::{Running, Wire, within};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -117,6 +121,28 @@ async fn slow_head_closes_the_connection() {
     client.send("GET / HTTP/1.1\r\nHost:").await;
     let rest = client.rest().await;
     assert!(!rest.contains("served!"), "{rest}");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_in_time_is_told_as_that() {
+    for before in ["", GET] {
+        let ends = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&ends);
+        let options = impatient().connections(move |event| {
+            if let ConnectionEvent::Ended(cause) = event {
+                told.lock().unwrap().push(cause);
+            }
+        });
+        let running = gated(&Gate::open(), options).await;
+        let mut client = Wire::connect(running.address).await;
+        client.send(before).await;
+        client.send("GET / HTTP/1.1\r\nHost:").await;
+        client.rest().await;
+        running.stop();
+        assert!(running.ended().await.is_clean());
+        let ends = std::mem::take(&mut *ends.lock().unwrap());
+        assert_eq!(ends, [EndCause::HeaderTimeout], "after {before:?}");
+    }
 }
 
 /// The protocol is not known yet, so no timer of hyper runs.

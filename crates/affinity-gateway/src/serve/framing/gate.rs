@@ -1,5 +1,6 @@
 //! What the two ends of one connection tell each other: its bytes and its service.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -9,7 +10,22 @@ use super::fault::Fault;
 
 /// Shared by the stream and the service of one connection. A clone is another handle.
 #[derive(Clone, Debug, Default)]
-pub(in crate::serve) struct Gate(Arc<Mutex<State>>);
+pub(in crate::serve) struct Gate(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Whether the stream is between two requests, none of the next having come.
+    between: AtomicBool,
+    /// Whether a head did not come in time.
+    late: AtomicBool,
+    /// What the task of the connection looks at with each step, to take the lock only where there is
+    /// something to do: whether the last request waits for its answer, and whether bytes are to go
+    /// ahead of that. Both change under the lock. Bytes for an answer that has begun cannot be missed:
+    /// they were put before the lock was taken for the answer.
+    open: AtomicBool,
+    filled: AtomicBool,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -43,6 +59,8 @@ impl Gate {
         let mut state = self.state();
         state.arrived += 1;
         state.ahead.forget();
+        self.0.open.store(true, Ordering::Relaxed);
+        self.0.filled.store(false, Ordering::Relaxed);
         match state.refused {
             Some((place, fault)) if place == state.arrived => Err(fault),
             _ => Ok(state.arrived),
@@ -54,6 +72,7 @@ impl Gate {
         let mut state = self.state();
         state.answered = state.arrived;
         state.switched = switched;
+        self.0.open.store(false, Ordering::Relaxed);
         if let Some(waiting) = state.waiting.take() {
             waiting.wake();
         }
@@ -90,6 +109,9 @@ impl Gate {
         let mut state = self.state();
         let open = state.is_open(place);
         let put = open && state.ahead.put(bytes);
+        if put {
+            self.0.filled.store(true, Ordering::Relaxed);
+        }
         if put && let Some(writer) = state.ahead.writer.take() {
             writer.wake();
         }
@@ -99,6 +121,9 @@ impl Gate {
     /// All that was written so far is out. Wakes `cx` once something is to go ahead of the answer to
     /// the last request, if that has none yet.
     pub(super) fn clear(&self, cx: &Context<'_>) {
+        if !self.0.open.load(Ordering::Relaxed) {
+            return;
+        }
         let mut state = self.state();
         if !state.is_open(state.arrived) {
             return;
@@ -113,17 +138,40 @@ impl Gate {
     /// What goes ahead of what is written next. None while an earlier answer may still be written:
     /// it would get into that.
     pub(super) fn take_ahead(&self) -> Bytes {
-        let mut state = self.state();
-        let clear = state.ahead.clear == state.arrived;
-        match clear && !state.ahead.bytes.is_empty() {
-            true => state.ahead.bytes.split().freeze(),
-            false => Bytes::new(),
+        if !self.0.filled.load(Ordering::Relaxed) {
+            return Bytes::new();
         }
+        let mut state = self.state();
+        if state.ahead.clear != state.arrived {
+            return Bytes::new();
+        }
+        self.0.filled.store(false, Ordering::Relaxed);
+        state.ahead.bytes.split().freeze()
+    }
+
+    /// Whether the stream is between two requests.
+    pub(in crate::serve) fn set_between(&self, between: bool) {
+        self.0.between.store(between, Ordering::Relaxed);
+    }
+
+    /// Whether one request has come as a whole, and nothing of the next.
+    pub(in crate::serve) fn is_between(&self) -> bool {
+        self.0.between.load(Ordering::Relaxed)
+    }
+
+    /// A head did not come in time.
+    pub(super) fn give_up(&self) {
+        self.0.late.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a head did not come in time.
+    pub(in crate::serve) fn is_late(&self) -> bool {
+        self.0.late.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // plain values, each written at once: right even after a panic elsewhere
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -26,19 +26,21 @@ use crate::serve::{ConnectionEvent, ConnectionRecorder};
 /// Passes interim answers to the client of one request on HTTP/1.1; an extension of the request.
 #[derive(Clone)]
 pub(crate) struct Interim {
-    gate: Gate,
+    way: Arc<Way>,
     /// The request, counted from 1.
     place: u64,
-    recorder: Arc<dyn ConnectionRecorder>,
+}
+
+/// The way of the interim answers of one connection.
+pub(super) struct Way {
+    pub(super) gate: Gate,
+    pub(super) recorder: Arc<dyn ConnectionRecorder>,
 }
 
 impl Interim {
-    pub(super) fn new(gate: Gate, place: u64, recorder: Arc<dyn ConnectionRecorder>) -> Self {
-        Self {
-            gate,
-            place,
-            recorder,
-        }
+    pub(super) fn new(way: &Arc<Way>, place: u64) -> Self {
+        let way = Arc::clone(way);
+        Self { way, place }
     }
 
     /// Passes one on with the fields that `headers` makes, unless the answer has begun or there
@@ -50,13 +52,13 @@ impl Interim {
             return;
         }
         // the answer may come in between
-        let passed = self.gate.takes_ahead(self.place)
-            && block(status, &headers())
-                .is_some_and(|block| self.gate.put_ahead(self.place, &block));
+        let Way { gate, recorder } = &*self.way;
+        let passed = gate.takes_ahead(self.place)
+            && block(status, &headers()).is_some_and(|block| gate.put_ahead(self.place, &block));
         if !passed {
             tracing::debug!(%status, "an interim answer is not passed on");
         }
-        self.recorder.record(ConnectionEvent::Interim { passed });
+        recorder.record(ConnectionEvent::Interim { passed });
     }
 }
 

@@ -31,4 +31,4 @@ pub(super) use self::head::Heads;
 pub(super) use self::interim::Ahead;
 pub(crate) use self::interim::Interim;
 pub(super) use self::service::Gated;
-pub(super) use self::stream::Framed;
+pub(super) use self::stream::{Framed, Language};

@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::fault::Fault;
 use super::gate::Gate;
-use super::interim::Interim;
+use super::interim::{Interim, Way};
 use crate::edge::EarlyRecorder;
 use crate::serve::ConnectionRecorder;
 
@@ -25,9 +25,8 @@ use crate::serve::ConnectionRecorder;
 #[derive(Clone)]
 pub(in crate::serve) struct Gated<S> {
     inner: S,
-    gate: Gate,
+    way: Arc<Way>,
     recorder: Arc<dyn EarlyRecorder>,
-    connections: Arc<dyn ConnectionRecorder>,
 }
 
 impl<S> Gated<S> {
@@ -37,11 +36,14 @@ impl<S> Gated<S> {
         recorder: Arc<dyn EarlyRecorder>,
         connections: Arc<dyn ConnectionRecorder>,
     ) -> Self {
+        let way = Arc::new(Way {
+            gate,
+            recorder: connections,
+        });
         Self {
             inner,
-            gate,
+            way,
             recorder,
-            connections,
         }
     }
 }
@@ -59,21 +61,21 @@ where
     }
 
     fn call(&mut self, mut request: Request<Q>) -> Self::Future {
-        match self.gate.arrive() {
+        match self.way.gate.arrive() {
             Err(fault) => {
                 tracing::debug!(detail = fault.detail(), "request refused");
                 self.recorder.refused(fault.status());
                 GatedFuture::Refused { fault }
             }
             Ok(place) => {
-                let gate = self.gate.clone();
                 if request.version() == Version::HTTP_11 {
-                    let recorder = Arc::clone(&self.connections);
-                    let interim = Interim::new(gate.clone(), place, recorder);
+                    let interim = Interim::new(&self.way, place);
                     request.extensions_mut().insert(interim);
                 }
-                let inner = self.inner.call(request);
-                GatedFuture::Passed { inner, gate }
+                GatedFuture::Passed {
+                    inner: self.inner.call(request),
+                    gate: self.way.gate.clone(),
+                }
             }
         }
     }
@@ -113,7 +115,7 @@ impl<S: std::fmt::Debug> std::fmt::Debug for Gated<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gated")
             .field("inner", &self.inner)
-            .field("gate", &self.gate)
+            .field("gate", &self.way.gate)
             .finish_non_exhaustive()
     }
 }

@@ -34,6 +34,17 @@ pub(in crate::serve) struct Framed<I> {
     good: usize,
     end: Option<End>,
     linger: Option<Linger>,
+    /// What the gate knows of it.
+    between: bool,
+}
+
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::serve) enum Language {
+    /// HTTP/1.0 or HTTP/1.1, or nothing that can be understood.
+    Http1,
+    /// HTTP/2, by its preface.
+    Http2,
 }
 
 #[derive(Debug)]
@@ -62,6 +73,7 @@ impl<I> Framed<I> {
             good: 0,
             end: None,
             linger: None,
+            between: false,
         }
     }
 
@@ -107,23 +119,62 @@ impl<I> Framed<I> {
         out.put_slice(self.held.get(..part).unwrap_or_default());
         self.held.advance(part);
         self.good -= part;
+        if self.held.is_empty() {
+            // a connection that waits holds no memory for it
+            self.held = BytesMut::new();
+        }
+    }
+
+    /// Tells the gate whether the next request is still to begin.
+    fn tell(&mut self) {
+        let is_head = self.watch.is_at_head() && self.watch.heads() > 0;
+        let between = is_head && self.held.is_empty() && self.end.is_none();
+        if between != self.between {
+            self.between = between;
+            self.gate.set_between(between);
+        }
     }
 }
 
 impl<I: AsyncRead + Unpin> Framed<I> {
+    /// What the client speaks, by its first bytes. They are kept, to be read after this.
+    pub(in crate::serve) fn poll_language(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Language>> {
+        loop {
+            if self.watch.is_through() {
+                return Poll::Ready(Ok(Language::Http2));
+            }
+            if self.end.is_some() || !self.watch.may_be_http_2(&self.held) {
+                return Poll::Ready(Ok(Language::Http1));
+            }
+            // most heads at once
+            self.held.reserve(FIRST);
+            if !ready!(self.poll_more(cx))? {
+                return Poll::Ready(Ok(Language::Http1));
+            }
+        }
+    }
+
+    /// Waits no longer for a head than there is patience.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let Some(patience) = &mut self.patience else {
+            return Poll::Pending;
+        };
+        ready!(patience.as_mut().poll(cx));
+        // hyper takes it for the end of a connection in good order
+        self.gate.give_up();
+        Poll::Ready(io::ErrorKind::TimedOut.into())
+    }
+
     /// Reads on behind what is held; `false` at the end of the stream.
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let before = self.held.len();
         let inner = Pin::new(&mut self.inner);
         let read = match poll_read_buf(inner, cx, &mut self.held) {
             Poll::Ready(read) => read?,
-            Poll::Pending => {
-                if let Some(patience) = &mut self.patience {
-                    ready!(patience.as_mut().poll(cx));
-                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-                }
-                return Poll::Pending;
-            }
+            Poll::Pending => return self.poll_patience(cx).map(Err),
         };
         // once a line, so that one byte at a time costs no more than a head has lines
         let new = self.held.get(before..).unwrap_or_default();
@@ -153,13 +204,7 @@ impl<I: AsyncRead + Unpin> Framed<I> {
         let before = out.filled().len();
         match Pin::new(&mut self.inner).poll_read(cx, out) {
             Poll::Ready(read) => read?,
-            Poll::Pending => {
-                if let Some(patience) = &mut self.patience {
-                    ready!(patience.as_mut().poll(cx));
-                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-                }
-                return Poll::Pending;
-            }
+            Poll::Pending => return self.poll_patience(cx).map(Err),
         }
         let read = out.filled().get(before..).unwrap_or_default();
         if read.is_empty() {
@@ -185,7 +230,15 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
         cx: &mut Context<'_>,
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = &mut *self;
+        let read = self.poll_good(cx, out);
+        self.tell();
+        read
+    }
+}
+
+impl<I: AsyncRead + Unpin> Framed<I> {
+    fn poll_good(&mut self, cx: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self;
         let before = out.filled().len();
         loop {
             if this.good > 0 {
@@ -251,6 +304,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Framed<I> {
         Poll::Ready(Ok(()))
     }
 }
+
+/// As long as most heads.
+const FIRST: usize = 1024;
 
 /// So much may come while an answer decides what it is.
 const EARLY: usize = 4096;

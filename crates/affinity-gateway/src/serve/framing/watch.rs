@@ -60,6 +60,16 @@ impl Watch {
         matches!(self.at, At::Through)
     }
 
+    /// Whether the next byte begins a head, or goes on with one.
+    pub(super) fn is_at_head(&self) -> bool {
+        matches!(self.at, At::Head)
+    }
+
+    /// Whether `bytes`, the first of the connection, may yet be the preface of HTTP/2.
+    pub(super) fn may_be_http_2(&self, bytes: &[u8]) -> bool {
+        self.limits.http2 && self.heads == 0 && (bytes.is_empty() || is_http_2(bytes))
+    }
+
     /// Whether a body has begun and not ended.
     pub(super) fn is_in_body(&self) -> bool {
         matches!(self.at, At::Length(_) | At::Chunks(_))
