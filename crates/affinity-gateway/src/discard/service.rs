@@ -57,8 +57,9 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         // HTTP/2 is not asked by a look at the body
-        let unasked =
-            request.version() < Version::HTTP_2 && request.headers().contains_key(header::EXPECT);
+        let unasked = !request.body().is_end_stream()
+            && request.version() < Version::HTTP_2
+            && request.headers().contains_key(header::EXPECT);
         let limits = &self.limits;
         self.inner
             .call(request.map(|body| DiscardBody::new(body, limits, unasked)))

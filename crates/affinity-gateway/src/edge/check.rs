@@ -76,6 +76,10 @@ fn host(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal>
     if hosts.next().is_some() {
         return Err(Refusal::bad_request("There is more than one Host field."));
     }
+    // the most common host needs no parse, which would allocate
+    if uri.authority().is_none() && host.is_some_and(|host| is_plain(host.as_bytes())) {
+        return Ok(());
+    }
     let host = host.map(parse).transpose()?;
     match (uri.authority(), host) {
         (Some(authority), _) if authority.as_str().contains('@') => Err(Refusal::bad_request(
@@ -89,6 +93,15 @@ fn host(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal>
         (_, None) => Err(Refusal::bad_request("There is no Host field.")),
         (_, Some(_)) => Ok(()),
     }
+}
+
+/// Whether this is a name or an IPv4 address, with or without a port.
+fn is_plain(host: &[u8]) -> bool {
+    let end = host.iter().position(|byte| *byte == b':');
+    let (name, port) = host.split_at(end.unwrap_or(host.len()));
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    let is_port = |port: &[u8]| !port.is_empty() && port.iter().all(u8::is_ascii_digit);
+    !name.is_empty() && name.iter().all(is_name) && port.strip_prefix(b":").is_none_or(is_port)
 }
 
 fn parse(host: &HeaderValue) -> Result<Authority, Refusal> {
@@ -143,3 +156,28 @@ const NEEDED: [&str; 4] = [
     "content-type",
     "transfer-encoding",
 ];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_plain_host_is_one_that_can_be_parsed(host in "[a-z0-9.:@%\\[\\]_ -]{0,20}") {
+            let parsed = HeaderValue::from_str(&host).ok().map(|host| parse(&host).is_ok());
+            prop_assert!(!is_plain(host.as_bytes()) || parsed == Some(true), "{host:?}");
+        }
+    }
+
+    #[test]
+    fn names_and_addresses_are_plain() {
+        for host in ["a", "shop.example", "shop-1.example:8080", "127.0.0.1:80"] {
+            assert!(is_plain(host.as_bytes()), "{host}");
+        }
+        for host in ["", ":80", "a:", "a:b", "a:1:2", "[::1]", "a@b", "a b"] {
+            assert!(!is_plain(host.as_bytes()), "{host}");
+        }
+    }
+}

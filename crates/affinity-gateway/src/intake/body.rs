@@ -59,30 +59,70 @@ pin_project! {
     pub(crate) struct Bounded<B> {
         #[pin]
         inner: B,
-        left: u64,
-        limits: Arc<BodyLimits>,
-        // made at the first pause: most bodies have none
-        timer: Option<Pin<Box<Sleep>>>,
-        pausing: bool,
-        verdict: Option<Verdict>,
+        // boxed: most requests have no body, and all are moved from layer to layer
+        bounds: Option<Box<Bounds>>,
     }
 }
 
+/// What a body may still bring.
+#[derive(Debug)]
+struct Bounds {
+    left: u64,
+    limits: Arc<BodyLimits>,
+    // made at the first pause: most bodies have none
+    timer: Option<Pin<Box<Sleep>>>,
+    pausing: bool,
+    verdict: Verdict,
+}
+
 impl<B> Bounded<B> {
-    pub(super) fn new(
-        inner: B,
-        most: u64,
-        limits: Arc<BodyLimits>,
-        verdict: Option<Verdict>,
-    ) -> Self {
-        Self {
-            inner,
+    pub(super) fn new(inner: B, most: u64, limits: Arc<BodyLimits>, verdict: Verdict) -> Self {
+        let bounds = Bounds {
             left: most,
             limits,
             timer: None,
             pausing: false,
             verdict,
+        };
+        Self {
+            inner,
+            bounds: Some(Box::new(bounds)),
         }
+    }
+
+    /// A body that brings nothing.
+    pub(super) fn ended(inner: B) -> Self {
+        Self {
+            inner,
+            bounds: None,
+        }
+    }
+}
+
+impl Bounds {
+    /// Takes so many bytes of a body; `is_data` unless they are its trailers.
+    fn take(&mut self, length: usize, is_data: bool) -> Result<(), BodyFault> {
+        let length = u64::try_from(length).unwrap_or(u64::MAX);
+        // empty frames keep nobody's patience up
+        self.pausing &= length == 0 && is_data;
+        let left = self.left.checked_sub(length);
+        self.left = left.ok_or(BodyFault::TooLong)?;
+        Ok(())
+    }
+
+    /// Waits for the end of the patience with a body that brings nothing.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<BodyFault> {
+        let patience = self.limits.patience;
+        let timer = match (self.timer.as_mut(), self.pausing) {
+            (Some(timer), true) => timer,
+            (Some(timer), false) => {
+                timer.as_mut().reset(Instant::now() + patience);
+                timer
+            }
+            (None, _) => self.timer.insert(Box::pin(tokio::time::sleep(patience))),
+        };
+        self.pausing = true;
+        timer.as_mut().poll(cx).map(|()| BodyFault::TooSlow)
     }
 }
 
@@ -99,41 +139,24 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let this = self.project();
-        let fault = match this.inner.poll_frame(cx) {
+        let polled = this.inner.poll_frame(cx);
+        let Some(bounds) = this.bounds else {
+            return polled.map(|end| end.map(|frame| frame.map_err(Into::into)));
+        };
+        let fault = match polled {
             Poll::Ready(Some(Ok(frame))) => {
                 let length = frame.data_ref().map_or(0, Buf::remaining);
-                let length = u64::try_from(length).unwrap_or(u64::MAX);
-                // empty frames keep nobody's patience up
-                *this.pausing &= length == 0 && frame.is_data();
-                match this.left.checked_sub(length) {
-                    Some(left) => {
-                        *this.left = left;
-                        return Poll::Ready(Some(Ok(frame)));
-                    }
-                    None => BodyFault::TooLong,
+                match bounds.take(length, frame.is_data()) {
+                    Ok(()) => return Poll::Ready(Some(Ok(frame))),
+                    Err(fault) => fault,
                 }
             }
             Poll::Ready(end) => return Poll::Ready(end.map(|frame| frame.map_err(Into::into))),
-            Poll::Pending => {
-                let patience = this.limits.patience;
-                let timer = match (this.timer.as_mut(), *this.pausing) {
-                    (Some(timer), true) => timer,
-                    (Some(timer), false) => {
-                        timer.as_mut().reset(Instant::now() + patience);
-                        timer
-                    }
-                    (None, _) => this.timer.insert(Box::pin(tokio::time::sleep(patience))),
-                };
-                *this.pausing = true;
-                ready!(timer.as_mut().poll(cx));
-                BodyFault::TooSlow
-            }
+            Poll::Pending => ready!(bounds.poll_patience(cx)),
         };
         tracing::debug!(%fault, "a request was broken off");
-        (this.limits.told)(fault);
-        if let Some(verdict) = this.verdict {
-            verdict.set(fault);
-        }
+        (bounds.limits.told)(fault);
+        bounds.verdict.set(fault);
         Poll::Ready(Some(Err(fault.into())))
     }
 

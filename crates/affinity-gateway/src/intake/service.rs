@@ -66,6 +66,15 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let limits = &self.settings.limits;
+        // nothing is to be told of a body that is not there
+        if request.body().is_end_stream() {
+            let request = request.map(Bounded::ended);
+            return IntakeFuture::Passed {
+                inner: self.inner.call(request),
+                verdict: None,
+                grpc: false,
+            };
+        }
         let grpc = is_grpc(request.headers());
         let most = limits.most(request.uri().path());
         if request.body().size_hint().lower() > most {
@@ -74,14 +83,12 @@ where
             self.settings.recorder.refused(refusal(fault).status);
             return IntakeFuture::Refused { fault, grpc };
         }
-        // nothing is to be told of a body that is not there
-        let verdict = (!request.body().is_end_stream()).then(Verdict::default);
+        let (verdict, limits) = (Verdict::default(), Arc::clone(limits));
         let told = verdict.clone();
-        let limits = Arc::clone(limits);
         let request = request.map(|body| Bounded::new(body, most, limits, told));
         IntakeFuture::Passed {
             inner: self.inner.call(request),
-            verdict,
+            verdict: Some(verdict),
             grpc,
         }
     }

@@ -79,37 +79,59 @@ fn read_into<'b>(
     if has_bare_lf(bytes.get(..length).unwrap_or_default()) {
         return Err(Fault::BareLf);
     }
+    let mut told = Told::default();
+    for field in request.headers.iter() {
+        told.take(field);
+    }
     Ok(Some(Head {
         length,
-        body: body(&request)?,
-        switches: named(&request, "upgrade").next().is_some() || request.method == Some("CONNECT"),
+        body: told.body(request.version)?,
+        switches: told.switches || request.method == Some("CONNECT"),
     }))
 }
 
-/// RFC 9112, section 6.3, without its leniency: what a server may repair is refused.
-fn body(request: &Request<'_, '_>) -> Result<Body, Fault> {
-    let mut lengths = named(request, "content-length");
-    let mut codings = named(request, "transfer-encoding");
-    match (lengths.next(), codings.next()) {
-        (None, None) => Ok(Body::Length(0)),
-        (Some(_), Some(_)) => Err(Fault::Length),
-        (Some(value), None) if lengths.next().is_none() => {
-            number(value).map(Body::Length).ok_or(Fault::Length)
-        }
-        (Some(_), None) => Err(Fault::Length),
-        (None, Some(_)) if codings.next().is_some() || request.version != Some(1) => {
-            Err(Fault::Coding)
-        }
-        (None, Some(value)) if value.eq_ignore_ascii_case(b"chunked") => Ok(Body::Chunks),
-        (None, Some(_)) => Err(Fault::UnknownCoding),
-    }
+/// What the fields of a head say of what follows it.
+#[derive(Debug, Default)]
+struct Told<'b> {
+    /// How many lengths there are, and the last one.
+    lengths: usize,
+    length: &'b [u8],
+    /// How many codings, and the last one.
+    codings: usize,
+    coding: &'b [u8],
+    switches: bool,
 }
 
-fn named<'r>(request: &'r Request<'_, '_>, name: &'r str) -> impl Iterator<Item = &'r [u8]> {
-    let fields = request.headers.iter();
-    fields
-        .filter(move |field| field.name.eq_ignore_ascii_case(name))
-        .map(|field| field.value)
+impl<'b> Told<'b> {
+    fn take(&mut self, field: &Header<'b>) {
+        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+        // hardly any other field has a name of such a length
+        match field.name.len() {
+            14 if is("content-length") => {
+                self.lengths += 1;
+                self.length = field.value;
+            }
+            17 if is("transfer-encoding") => {
+                self.codings += 1;
+                self.coding = field.value;
+            }
+            7 => self.switches |= is("upgrade"),
+            _ => {}
+        }
+    }
+
+    /// RFC 9112, section 6.3, without its leniency: what a server may repair is refused.
+    fn body(&self, version: Option<u8>) -> Result<Body, Fault> {
+        match (self.lengths, self.codings) {
+            (0, 0) => Ok(Body::Length(0)),
+            (1, 0) => number(self.length).map(Body::Length).ok_or(Fault::Length),
+            (1.., _) => Err(Fault::Length),
+            (0, 2..) => Err(Fault::Coding),
+            (0, _) if version != Some(1) => Err(Fault::Coding),
+            (0, _) if self.coding.eq_ignore_ascii_case(b"chunked") => Ok(Body::Chunks),
+            (0, _) => Err(Fault::UnknownCoding),
+        }
+    }
 }
 
 /// Digits and nothing else: no sign, no list of equal lengths.
