@@ -2,7 +2,6 @@
 
 use std::error::Error as StdError;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use http::{Request, Response, StatusCode};
 use tower_affinity_core::GroupName;
@@ -27,7 +26,6 @@ use crate::{Affinity, BoxError, SPANS, ServedBy};
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) lease: Lease,
-    pub(super) settings: Arc<Settings>,
     /// Counts it, if it is not the first.
     pub(super) further: Option<Further>,
 }
@@ -43,10 +41,8 @@ pub(super) struct Failure {
 
 impl Failure {
     /// The error to answer where there is no further attempt.
-    pub(super) fn answer(self) -> Error {
-        let Attempt {
-            lease, settings, ..
-        } = &self.attempt;
+    pub(super) fn answer(self, settings: &Settings) -> Error {
+        let lease = &self.attempt.lease;
         let tried = [lease.endpoint().address()];
         let groups = &settings.groups;
         self.harm.answer(self.error, groups, lease.group(), &tried)
@@ -70,10 +66,9 @@ pub(super) enum Harm {
 
 impl Attempt {
     /// An attempt at the endpoint of `lease`.
-    pub(super) fn new(lease: Lease, settings: Arc<Settings>) -> Self {
+    pub(super) fn new(lease: Lease) -> Self {
         Self {
             lease,
-            settings,
             further: None,
         }
     }
@@ -109,33 +104,34 @@ impl Attempt {
     }
 
     /// The endpoint's service could not take the request.
-    pub(super) fn refused(self, error: BoxError) -> Failure {
+    pub(super) fn refused(self, settings: &Settings, error: BoxError) -> Failure {
         let harm = match Harm::of(&error) {
             Harm::Unreached => Harm::Unreached,
             // it was never called
             _ => Harm::Unsent,
         };
-        self.fail(error, harm)
+        self.fail(settings, error, harm)
     }
 
     /// The endpoint's service failed.
-    pub(super) fn failed(self, error: BoxError) -> Failure {
+    pub(super) fn failed(self, settings: &Settings, error: BoxError) -> Failure {
         let harm = Harm::of(&error);
-        self.fail(error, harm)
+        self.fail(settings, error, harm)
     }
 
     /// The endpoint's service answered.
     pub(super) fn answered<R>(
         self,
+        settings: &Settings,
         mut response: Response<R>,
     ) -> Result<Response<BalanceBody<R>>, Failure> {
         if response.status() == StatusCode::MISDIRECTED_REQUEST
             && response.headers().contains_key(MISDIRECTED)
         {
-            return Err(self.misdirected());
+            return Err(self.misdirected(settings));
         }
         let outcome = Outcome::Answered(response.status());
-        self.settings.groups.note(&self.lease, outcome);
+        settings.groups.note(&self.lease, outcome);
         if let Some(further) = self.further {
             further.end(RetryOutcome::Success);
         }
@@ -150,9 +146,9 @@ impl Attempt {
         Ok(response.map(|body| BalanceBody::new(body, self.lease)))
     }
 
-    fn fail(self, error: BoxError, harm: Harm) -> Failure {
+    fn fail(self, settings: &Settings, error: BoxError, harm: Harm) -> Failure {
         if let Some(outcome) = Outcome::of(&error) {
-            self.settings.groups.note(&self.lease, outcome);
+            settings.groups.note(&self.lease, outcome);
             // who cannot be reached is ejected at once, which is logged
             if harm != Harm::Unreached {
                 let (group, address) = (self.lease.group(), self.lease.endpoint().address());
@@ -162,10 +158,10 @@ impl Attempt {
         self.end(Error::Endpoint(error), harm)
     }
 
-    fn misdirected(self) -> Failure {
-        self.settings.groups.note(&self.lease, Outcome::WrongGroup);
+    fn misdirected(self, settings: &Settings) -> Failure {
+        settings.groups.note(&self.lease, Outcome::WrongGroup);
         let group = self.lease.group().clone();
-        self.settings.recorder.wrong_group(&group);
+        settings.recorder.wrong_group(&group);
         let address = self.lease.endpoint().address();
         tracing::warn!(%group, %address, "endpoint serves another group");
         self.end(Unserved::WrongGroup(group).into(), Harm::Misdirected)

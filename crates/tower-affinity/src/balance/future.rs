@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
@@ -17,12 +18,20 @@ use super::connect::Connect;
 use super::error::{Error, Unserved};
 use super::replay::ReplayBody;
 use super::retry::Plan;
+use super::settings::{Settings, Shared};
 use crate::BoxError;
 
+/// Waits until the endpoint's service is ready, calls it, and ties the lease to the answer; as long as
+/// that fails and may be tried again, once more.
+///
+/// It is one box, whatever is in it: each layer outside moves this future, and to move what the
+/// endpoint's future and another attempt need through all of them would cost more.
+pub struct ResponseFuture<C, B>(Pin<Box<Serving<C, B>>>)
+where
+    C: Connect<ReplayBody<B>>;
+
 pin_project! {
-    /// Waits until the endpoint's service is ready, calls it, and ties the lease to the answer; as
-    /// long as that fails and may be tried again, once more.
-    pub struct ResponseFuture<C, B>
+    struct Serving<C, B>
     where
         C: Connect<ReplayBody<B>>,
     {
@@ -30,8 +39,9 @@ pin_project! {
         state: State<C::Service, B>,
         // the present one, until it has ended
         attempt: Option<Attempt>,
-        // boxed, since each layer outside moves this future, and few requests are sent again
-        again: Option<Box<(Plan<B>, C)>>,
+        // what further ones need
+        again: Option<Plan<B>>,
+        shared: Arc<Shared<C>>,
         // the present attempt's
         span: Span,
     }
@@ -43,8 +53,7 @@ pin_project! {
     where
         S: Service<Request<ReplayBody<B>>>,
     {
-        // boxed, since most services are ready when they are made
-        Waiting { waiting: Option<Box<(S, Request<ReplayBody<B>>)>> },
+        Waiting { waiting: Option<(S, Request<ReplayBody<B>>)> },
         // the service failed before the request
         Refused { error: Option<BoxError> },
         Called { #[pin] answer: S::Future },
@@ -60,30 +69,33 @@ where
 {
     /// Begins with `attempt`; `again` is what further ones need.
     pub(super) fn begin(
-        connect: &C,
+        shared: Arc<Shared<C>>,
         request: Request<ReplayBody<B>>,
         attempt: Attempt,
-        again: Option<(Plan<B>, C)>,
+        again: Option<Plan<B>>,
     ) -> Self {
         let span = attempt.begin(&request);
         // a service that has to be waited for is asked again when it is known who waits
         let mut nobody = Context::from_waker(Waker::noop());
-        Self {
+        let connect = &*shared.connect;
+        Self(Box::pin(Serving {
             state: State::attempt(connect, request, &attempt, &span, &mut nobody),
             attempt: Some(attempt),
-            again: again.map(Box::new),
+            again,
+            shared,
             span,
-        }
+        }))
     }
 
-    pub(super) fn unserved(unserved: Unserved) -> Self {
+    pub(super) fn unserved(shared: Arc<Shared<C>>, unserved: Unserved) -> Self {
         let unserved = Some(unserved);
-        Self {
+        Self(Box::pin(Serving {
             state: State::Unserved { unserved },
             attempt: None,
             again: None,
+            shared,
             span: Span::none(),
-        }
+        }))
     }
 }
 
@@ -124,16 +136,30 @@ where
                 error: Some(error.into()),
             },
             Poll::Pending => Self::Waiting {
-                waiting: Some(Box::new((service, request))),
+                waiting: Some((service, request)),
             },
         }
     }
 }
 
 /// What an error of the endpoint's service means, before its call or after.
-type Fails = fn(Attempt, BoxError) -> Failure;
+type Fails = fn(Attempt, &Settings, BoxError) -> Failure;
 
 impl<C, B, R> Future for ResponseFuture<C, B>
+where
+    B: Body<Data = Bytes>,
+    C: Connect<ReplayBody<B>>,
+    C::Service: Service<Request<ReplayBody<B>>, Response = Response<R>>,
+    <C::Service as Service<Request<ReplayBody<B>>>>::Error: Into<BoxError>,
+{
+    type Output = Result<Response<BalanceBody<R>>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl<C, B, R> Future for Serving<C, B>
 where
     B: Body<Data = Bytes>,
     C: Connect<ReplayBody<B>>,
@@ -148,10 +174,9 @@ where
         loop {
             let ended = match this.state.as_mut().project() {
                 StateProj::Waiting { waiting } => {
-                    let Some(waiting) = waiting.take() else {
+                    let Some((service, request)) = waiting.take() else {
                         panic!("polled after the endpoint's service has panicked")
                     };
-                    let (service, request) = *waiting;
                     let next = State::ask(service, request, this.span, cx);
                     let waits = matches!(next, State::Waiting { .. });
                     this.state.set(next);
@@ -180,25 +205,26 @@ where
             let Some(attempt) = this.attempt.take() else {
                 panic!("an attempt ends once")
             };
+            let Shared { settings, connect } = &**this.shared;
             let failure = match ended {
                 Ok(response) => {
                     let status = response.status().as_u16();
                     this.span.record("http.response.status_code", status);
-                    match attempt.answered(response) {
+                    match attempt.answered(settings, response) {
                         Ok(response) => return Poll::Ready(Ok(response)),
                         Err(failure) => failure,
                     }
                 }
-                Err((error, fails)) => fails(attempt, error),
+                Err((error, fails)) => fails(attempt, settings, error),
             };
             this.span.record("error.type", failure.harm.as_str());
-            let Some((plan, connect)) = this.again.as_deref_mut() else {
-                return Poll::Ready(Err(failure.answer()));
+            let Some(plan) = this.again.as_mut() else {
+                return Poll::Ready(Err(failure.answer(settings)));
             };
-            match plan.next(failure) {
+            match plan.next(settings, failure) {
                 Ok((attempt, request)) => {
                     *this.span = attempt.begin(&request);
-                    let state = State::attempt(connect, request, &attempt, this.span, cx);
+                    let state = State::attempt(&**connect, request, &attempt, this.span, cx);
                     this.state.set(state);
                     *this.attempt = Some(attempt);
                 }
@@ -213,7 +239,7 @@ where
     C: Connect<ReplayBody<B>>,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match &self.state {
+        let state = match &self.0.state {
             State::Waiting { .. } => "waiting",
             State::Refused { .. } => "refused",
             State::Called { .. } => "called",

@@ -62,6 +62,7 @@ impl<B: Body<Data = Bytes>> Plan<B> {
     /// The next attempt after `failure`, in the same group; or the error to answer.
     pub(super) fn next(
         &mut self,
+        settings: &Settings,
         failure: Failure,
     ) -> Result<(Attempt, Request<ReplayBody<B>>), Error> {
         let Failure {
@@ -72,16 +73,14 @@ impl<B: Body<Data = Bytes>> Plan<B> {
         if !self.is_wanted(harm) {
             return Err(error);
         }
-        let Attempt {
-            lease, settings, ..
-        } = attempt;
+        let Attempt { lease, .. } = attempt;
         let Settings {
             groups, recorder, ..
-        } = &*settings;
+        } = settings;
         let (group, address) = (lease.group().clone(), lease.endpoint().address());
         self.tried.push(address);
         let now = groups.now();
-        let allowed = self.allow(harm, &lease, &settings, now);
+        let allowed = self.allow(harm, &lease, settings, now);
         // the place at the endpoint that failed is given back before another is taken
         drop(lease);
         let placed = allowed.and_then(|()| self.place(harm, groups));
@@ -93,7 +92,7 @@ impl<B: Body<Data = Bytes>> Plan<B> {
                 let further = Further::begin(group, recorder.clone());
                 let attempt = Attempt {
                     further: Some(further),
-                    ..Attempt::new(lease, settings)
+                    ..Attempt::new(lease)
                 };
                 request.extensions_mut().insert(Again {
                     attempts: u32::try_from(attempts).unwrap_or(u32::MAX),

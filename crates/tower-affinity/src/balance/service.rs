@@ -19,7 +19,7 @@ use super::lease::Lease;
 use super::replay::ReplayBody;
 use super::retries::Retries;
 use super::retry::Plan;
-use super::settings::Settings;
+use super::settings::{Settings, Shared};
 use super::wanted::Wanted;
 use crate::BoxError;
 use crate::record::Recorder;
@@ -27,13 +27,8 @@ use crate::rollouts::Rollouts;
 
 /// Takes a request to an endpoint of the group that was decided; see the [module](super).
 ///
-/// It is `Send` and `Sync` exactly when `C` is.
-#[derive(Clone)]
-pub struct GroupBalance<C> {
-    settings: Arc<Settings>,
-    // not shared: it may stay on one thread
-    connect: C,
-}
+/// It is `Send` and `Sync` when `C` is both. All clones share `C`.
+pub struct GroupBalance<C>(Arc<Shared<C>>);
 
 impl<C> GroupBalance<C> {
     /// Picks from `groups`; `connect` gives the service that speaks to the picked endpoint.
@@ -44,10 +39,8 @@ impl<C> GroupBalance<C> {
             retries: Retries::default(),
             rollouts: None,
         };
-        Self {
-            settings: Arc::new(settings),
-            connect,
-        }
+        let connect = Arc::new(connect);
+        Self(Arc::new(Shared { settings, connect }))
     }
 
     /// What counts further attempts, and endpoints that turn out to serve another group.
@@ -70,20 +63,20 @@ impl<C> GroupBalance<C> {
     }
 
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(Arc::make_mut(&mut self.settings));
+        change(&mut Arc::make_mut(&mut self.0).settings);
         self
     }
 
     fn acquire<B>(&self, request: &Request<B>) -> Result<Lease, Unserved> {
         let wanted = Wanted::of(request.extensions()).ok_or(Unserved::NoDecision)?;
-        self.settings.groups.acquire(&wanted)
+        self.0.settings.groups.acquire(&wanted)
     }
 }
 
 impl<C, B, R> Service<Request<B>> for GroupBalance<C>
 where
     B: Body<Data = Bytes>,
-    C: Connect<ReplayBody<B>> + Clone,
+    C: Connect<ReplayBody<B>>,
     C::Service: Service<Request<ReplayBody<B>>, Response = Response<R>>,
     <C::Service as Service<Request<ReplayBody<B>>>>::Error: Into<BoxError>,
 {
@@ -99,26 +92,34 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let lease = match self.acquire(&request) {
             Ok(lease) => lease,
-            Err(unserved) => return ResponseFuture::unserved(unserved),
+            Err(unserved) => return ResponseFuture::unserved(Arc::clone(&self.0), unserved),
         };
-        let (again, request) = if self.settings.retries.are_none() {
+        let Settings {
+            groups, retries, ..
+        } = &self.0.settings;
+        let (again, request) = if retries.are_none() {
             (None, request.map(ReplayBody::once))
         } else {
-            let now = self.settings.groups.now();
+            let now = groups.now();
             lease.budget().request(now);
-            let (plan, request) = Plan::begin(request, &self.settings.retries, now);
-            (Some((plan, self.connect.clone())), request)
+            let (plan, request) = Plan::begin(request, retries, now);
+            (Some(plan), request)
         };
-        let attempt = Attempt::new(lease, Arc::clone(&self.settings));
-        ResponseFuture::begin(&self.connect, request, attempt, again)
+        ResponseFuture::begin(Arc::clone(&self.0), request, Attempt::new(lease), again)
+    }
+}
+
+impl<C> Clone for GroupBalance<C> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
     }
 }
 
 impl<C> fmt::Debug for GroupBalance<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GroupBalance")
-            .field("groups", &self.settings.groups)
-            .field("retries", &self.settings.retries)
+            .field("groups", &self.0.settings.groups)
+            .field("retries", &self.0.settings.retries)
             .finish_non_exhaustive()
     }
 }
