@@ -4,6 +4,11 @@
 
 #[path = "../benches/pinned/fixture.rs"]
 mod fixture;
+#[path = "../benches/gateway/sizes.rs"]
+mod sizes;
+#[path = "../benches/instructions/gateway.rs"]
+#[allow(dead_code, reason = "a benchmark uses more of it")]
+mod stack;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -37,6 +42,30 @@ fn a_pinned_request_costs_few_allocations() {
     let added = with - without;
     assert!(added > 0, "nothing was counted");
     assert!(added <= LIMIT, "{added} allocations for one pinned request");
+}
+
+/// The most that it may cost with all layers of a gateway and its balancer.
+const GATEWAY_LIMIT: u64 = 19;
+
+#[test]
+fn a_gateway_costs_a_pinned_request_few_allocations_whatever_its_size() {
+    let added = |groups, endpoints| {
+        let mut gateway = sizes::gateway(groups, endpoints);
+        let cookies = cookies(&sizes::token(&mut gateway));
+        // what is made once for each thread and metric is not this request's
+        sizes::serve(&mut gateway, stack::asked(Some(&cookies)));
+        let (first, second) = (stack::asked(Some(&cookies)), stack::asked(Some(&cookies)));
+        let with = measure(|| drop(sizes::serve(&mut gateway, first))).count_total;
+        let without = measure(|| drop(sizes::serve(&mut stack::Pod, second))).count_total;
+        with - without
+    };
+    let few = added(2, 3);
+    assert!(few > 0, "nothing was counted");
+    assert!(
+        few <= GATEWAY_LIMIT,
+        "{few} allocations for one pinned request"
+    );
+    assert_eq!(added(50, 200), few, "10,000 endpoints");
 }
 
 /// Where peers are forwarded to, what is served here takes no allocation more.
