@@ -7,37 +7,39 @@
 /// Decodes `text` into the first bytes of `room`, and answers these; `None` if it is no canonical
 /// text, or if it says more than there is room for.
 pub(crate) fn decode<'a>(text: &[u8], room: &'a mut [u8]) -> Option<&'a [u8]> {
-    let (fours, rest) = text.as_chunks::<4>();
-    let tail = rest.len() * 3 / 4;
-    let room = room.get_mut(..fours.len() * 3 + tail)?;
-    let (threes, last) = room.as_chunks_mut::<3>();
+    let room = room.get_mut(..text.len() / 4 * 3 + text.len() % 4 * 3 / 4)?;
+    let (eights, text) = text.as_chunks::<8>();
+    let (sixes, rest) = room.split_at_mut_checked(eights.len() * 6)?;
     // whatever is no symbol leaves its mark here: one look at the end instead of one for each
     let mut seen = 0;
-    for (four, three) in fours.iter().zip(threes) {
-        let [a, b, c, d] = four.map(value);
-        seen |= a | b | c | d;
-        let [_, high, middle, low] = (a << 18 | b << 12 | c << 6 | d).to_be_bytes();
-        *three = [high, middle, low];
+    for ([a, b, c, d, e, f, g, h], six) in eights.iter().zip(sixes.as_chunks_mut::<6>().0) {
+        let (first, second) = (word([*a, *b, *c, *d]), word([*e, *f, *g, *h]));
+        seen |= first | second;
+        let both = u64::from(first) << 40 | u64::from(second) << 16;
+        let [bytes @ .., _, _] = both.to_be_bytes();
+        *six = bytes;
     }
-    let spare = match (rest, last) {
-        ([], []) => 0,
-        ([a, b], [high]) => {
-            let (a, b) = (value(*a), value(*b));
-            seen |= a | b;
-            *high = (a << 2 | b >> 4) as u8;
-            b & 0b1111
-        }
-        ([a, b, c], [high, low]) => {
-            let (a, b, c) = (value(*a), value(*b), value(*c));
-            seen |= a | b | c;
-            *high = (a << 2 | b >> 4) as u8;
-            *low = (b << 4 | c >> 2) as u8;
-            c & 0b11
-        }
+    let (fours, text) = text.as_chunks::<4>();
+    let (threes, last) = rest.as_chunks_mut::<3>();
+    for (four, three) in fours.iter().zip(threes) {
+        let all = word(*four);
+        seen |= all;
+        let [_, bytes @ ..] = all.to_be_bytes();
+        *three = bytes;
+    }
+    // the symbol `A` stands for no bits
+    let (all, used) = match *text {
+        [] => (0, 0),
+        [a, b] => (word([a, b, b'A', b'A']), 1),
+        [a, b, c] => (word([a, b, c, b'A']), 2),
         _ => return None,
     };
+    seen |= all;
+    let bytes = all.to_be_bytes();
+    let (said, spare) = bytes.get(1..)?.split_at_checked(used)?;
+    last.copy_from_slice(said);
     // spare bits would be a second spelling of the same bytes
-    (seen & BAD == 0 && spare == 0).then_some(&*room)
+    (seen & BAD == 0 && spare.iter().all(|bits| *bits == 0)).then_some(&*room)
 }
 
 /// Decodes `text`, which says exactly `N` bytes.
@@ -47,28 +49,34 @@ pub(crate) fn decode_exactly<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     (len == N).then_some(bytes)
 }
 
-/// What a symbol stands for; [`BAD`] for a byte that is none.
-fn value(symbol: u8) -> u32 {
-    VALUES
-        .get(usize::from(symbol))
-        .map_or(BAD, |v| u32::from(*v))
+/// What four symbols stand for, in the last three bytes; with [`BAD`] in the first if one is none.
+fn word(four: [u8; 4]) -> u32 {
+    let [a, b, c, d] = four;
+    let at = |table: &[u32; 256], symbol| table.get(usize::from(symbol)).copied().unwrap_or(BAD);
+    at(&FIRST, a) | at(&SECOND, b) | at(&THIRD, c) | at(&FOURTH, d)
 }
 
-/// Above all values.
-const BAD: u32 = 0x80;
+/// Above all that four symbols can stand for.
+const BAD: u32 = 1 << 31;
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+static FIRST: [u32; 256] = table(18);
+static SECOND: [u32; 256] = table(12);
+static THIRD: [u32; 256] = table(6);
+static FOURTH: [u32; 256] = table(0);
+
+/// What each byte stands for, `shift` bits from the end.
 #[expect(clippy::indexing_slicing, reason = "the compiler runs it")]
-const VALUES: [u8; 256] = {
-    let mut values = [BAD as u8; 256];
+const fn table(shift: u32) -> [u32; 256] {
+    let mut values = [BAD; 256];
     let mut nth = 0;
     while nth < ALPHABET.len() {
-        values[ALPHABET[nth] as usize] = nth as u8;
+        values[ALPHABET[nth] as usize] = (nth as u32) << shift;
         nth += 1;
     }
     values
-};
+}
 
 #[cfg(test)]
 mod tests {

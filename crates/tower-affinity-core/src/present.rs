@@ -26,17 +26,17 @@ pub type Chosen = Option<Result<Box<SessionPin>, Fault>>;
 /// More than [`MAX_CANDIDATES`] are taken for none at all: [`Fault::Duplicates`]. The ones after
 /// these are not opened. An `open` that finds more than it is to look at says the same of all by the
 /// same fault.
-pub fn choose<T>(
+pub fn choose<T, P: Into<Box<SessionPin>>>(
     candidates: impl IntoIterator<Item = T>,
-    mut open: impl FnMut(T) -> Result<SessionPin, Fault>,
+    mut open: impl FnMut(T) -> Result<P, Fault>,
 ) -> Chosen {
-    let mut best: Option<SessionPin> = None;
+    let mut best: Option<Box<SessionPin>> = None;
     let mut first_fault = None;
     for (nth, candidate) in candidates.into_iter().enumerate() {
         if nth == MAX_CANDIDATES {
             return Some(Err(Fault::Duplicates));
         }
-        match open(candidate) {
+        match open(candidate).map(Into::into) {
             Ok(pin) if best.as_ref().is_none_or(|best| rank(best) < rank(&pin)) => best = Some(pin),
             Ok(_) => {}
             Err(Fault::Duplicates) => return Some(Err(Fault::Duplicates)),
@@ -44,7 +44,7 @@ pub fn choose<T>(
         }
     }
     match best {
-        Some(pin) => Some(Ok(Box::new(pin))),
+        Some(pin) => Some(Ok(pin)),
         None => first_fault.map(Err),
     }
 }

@@ -12,23 +12,24 @@ use tracing::field::Empty;
 /// The target of the spans and of nothing else, for filters.
 pub const SPANS: &str = "affinity::spans";
 
-/// From the pin of a request to its decision.
-pub(crate) fn decide() -> Span {
-    tracing::debug_span!(
+/// From the pin of a request to its decision; `None` where nobody listens.
+pub(crate) fn decide() -> Option<Span> {
+    if !tracing::level_enabled!(tracing::Level::DEBUG) {
+        return None;
+    }
+    let span = tracing::debug_span!(
         target: SPANS,
         "affinity.decide",
         affinity.decision = Empty,
         affinity.cause = Empty,
         affinity.cohort = Empty,
         deployment.id = Empty,
-    )
+    );
+    (!span.is_disabled()).then_some(span)
 }
 
 /// What has come of it.
 pub(crate) fn decided(span: &Span, decision: &Decision) {
-    if span.is_disabled() {
-        return;
-    }
     span.record("affinity.decision", decision.kind.as_str());
     span.record("affinity.cause", decision.cause.as_str());
     span.record("affinity.cohort", decision.cohort.as_str());

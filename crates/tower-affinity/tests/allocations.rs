@@ -28,7 +28,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 /// The most that a pinned request may cost.
-const LIMIT: u64 = 12;
+const LIMIT: u64 = 9;
 
 #[test]
 fn a_pinned_request_costs_few_allocations() {

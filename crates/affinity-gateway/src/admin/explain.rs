@@ -81,6 +81,7 @@ pub(super) async fn explain(
         None => (None, Presented::default()),
     };
     let (now, codec) = (control.now(), control.codec());
+    let fresh = fresh()?;
     let outcome = decide(&Inputs {
         presented: &shows,
         policy,
@@ -90,7 +91,7 @@ pub(super) async fn explain(
         salt: &DrawSalt::new(codec.service()),
         serving: None,
         now,
-        fresh: fresh()?,
+        fresh: &|| fresh,
         // a lone gateway knows that there is no newer state; others would ask first
         newer: match control.shared_reach() {
             None => Newer::Proved,

@@ -53,7 +53,7 @@ impl Asking {
             salt: &phase.rules.salt,
             serving: None,
             now: at,
-            fresh,
+            fresh: &|| fresh,
             newer: Newer::Proved,
         });
         match outcome {

@@ -24,8 +24,9 @@ pub struct Inputs<'a> {
     pub serving: Option<Serving<'a>>,
     /// The request's one reading of the clock.
     pub now: Timestamp,
-    /// A fresh session id from the system's random generator.
-    pub fresh: SessionId,
+    /// Where a fresh session id comes from, of the system's random generator. It is asked at most once,
+    /// and only where a session begins or each request is drawn anew.
+    pub fresh: &'a dyn Fn() -> SessionId,
     /// What is known about a newer state of the rollout.
     pub newer: Newer,
 }

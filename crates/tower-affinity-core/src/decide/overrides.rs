@@ -38,7 +38,8 @@ impl Inputs<'_> {
             _ => {
                 let revision = self.rollout.revision();
                 let lifetimes = policy.lifetimes;
-                let pin = SessionPin::new(self.fresh, id.clone(), revision, self.now, lifetimes);
+                let pin =
+                    SessionPin::new((self.fresh)(), id.clone(), revision, self.now, lifetimes);
                 let pin = SessionPin {
                     placed: true,
                     ..pin

@@ -58,7 +58,7 @@ impl Inputs<'_> {
         if !self.is_drawn() {
             return bypassed(Cause::Connection, self.default_group());
         }
-        match self.draw(self.fresh.into()) {
+        match self.draw((self.fresh)().into()) {
             Some(group) => bypassed(Cause::Connection, group.id().clone()),
             None => refused(Cause::NoReady, None),
         }
@@ -193,13 +193,14 @@ impl Inputs<'_> {
         if absence == Absence::Preflight {
             return without_session(self.default_group());
         }
+        let fresh = (self.fresh)();
         let drawn = match absence {
             // no session begins
             Absence::Withheld => self.is_drawn(),
             _ => self.draws_sessions(),
         };
         let group = if drawn {
-            match self.draw_new(policy, self.presented.key.unwrap_or(self.fresh.into())) {
+            match self.draw_new(policy, self.presented.key.unwrap_or(fresh.into())) {
                 Some(group) => group,
                 None => return refused(Cause::NoReady, None),
             }
@@ -214,7 +215,7 @@ impl Inputs<'_> {
         }
         let revision = self.rollout.revision();
         let id = group.id().clone();
-        let pin = SessionPin::new(self.fresh, id.clone(), revision, self.now, policy.lifetimes);
+        let pin = SessionPin::new(fresh, id.clone(), revision, self.now, policy.lifetimes);
         self.with_pin(Kind::Assigned, cause, id, pin, true)
     }
 

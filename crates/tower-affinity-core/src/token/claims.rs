@@ -7,7 +7,6 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use super::scan::scan;
 use crate::UnknownClaims;
 
 /// The claims, borrowed from the token where they are text.
@@ -40,13 +39,6 @@ pub(super) struct Last<'a> {
     pub(super) from: Cow<'a, str>,
     pub(super) at: u64,
     pub(super) cause: Cow<'a, str>,
-}
-
-impl<'a> Claims<'a> {
-    /// Reads the claims of a token; `None` if they are none of a pin.
-    pub(super) fn read(json: &'a [u8]) -> Option<Self> {
-        scan(json).or_else(|| serde_json::from_slice(json).ok())
-    }
 }
 
 impl Serialize for Claims<'_> {

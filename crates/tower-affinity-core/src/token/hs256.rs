@@ -52,6 +52,7 @@ impl Hs256 {
         verified.map_err(|_| Fault::BadSignature)
     }
 
+    #[inline]
     fn of(&self, message: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.0.clone();
         mac.update(message);

@@ -1,47 +1,65 @@
-//! Claims as we spell them, read without a parser of JSON.
+//! Pins whose claims are spelled as we spell them, read without a parser of JSON.
 //!
-//! [`Claims`] writes its claims in one order and without white space, so that nearly every token that
-//! is shown can be compared with what we would have written, from the left to the right. Whatever is
-//! spelled in another way, as by another release, is read as JSON; a test holds one against the other.
+//! [`Claims`](super::claims::Claims) are written in one order and without white space, so that nearly
+//! every token that is shown can be compared with what we would have written, from the left to the
+//! right. Whatever is spelled in another way, as by another release, is read as JSON, which also tells
+//! what is wrong with it; a test holds one against the other.
 
-use std::borrow::Cow;
+use crate::{
+    ArmCodes, EndpointCode, EndpointRef, GroupCode, GroupRef, LastMove, Outcomes, Revision,
+    ServiceName, SessionId, SessionPin, Timestamp, ToldCause, UnknownClaims, base64url,
+};
 
-use super::claims::{Claims, Last};
+/// What the claims of all pins of one service begin with.
+pub(super) fn start(service: &ServiceName) -> String {
+    format!(r#"{{"aud":"{service}","sid":""#)
+}
 
-/// The claims, if they are spelled as this release spells them; `None` says nothing about them.
-pub(super) fn scan(json: &[u8]) -> Option<Claims<'_>> {
+/// The pin whose claims these are, if they are spelled as this release spells those of the service
+/// with that [`start`]; `None` says nothing about them.
+pub(super) fn scan(json: &[u8], start: &[u8]) -> Option<SessionPin> {
     let mut rest = Rest(json);
-    let mut claims = Claims {
-        aud: rest.text(br#"{"aud":""#)?,
-        sid: rest.text(br#","sid":""#)?,
-        grp: rest.text(br#","grp":""#)?,
-        sst: rest.number(br#","sst":"#)?,
-        iat: rest.number(br#","iat":"#)?,
-        exp: rest.number(br#","exp":"#)?,
-        rev: rest.number(br#","rev":"#)?,
-        arv: rest.number(br#","arv":"#)?,
-        mv: rest.number(br#","mv":"#)?.try_into().ok()?,
-        ..Claims::default()
+    rest.skip(start)?;
+    let session = SessionId::from_random(u128::from_be_bytes(rest.bytes::<22, 16>()?));
+    let group = rest.group(br#"","grp":""#)?;
+    let started = rest.number(br#"","sst":"#)?;
+    let issued = rest.number(br#","iat":"#)?;
+    let expires = rest.number(br#","exp":"#)?;
+    let revision = rest.number(br#","rev":"#)?;
+    let assigned = rest.number(br#","arv":"#)?;
+    let moves = rest.number(br#","mv":"#)?;
+    let last_move = match rest.begins(br#","mf":"#) {
+        true => Some(rest.last_move()?),
+        false => None,
     };
-    if rest.begins(br#","mf":"#) {
-        claims.last = Some(Last {
-            from: rest.text(br#","mf":""#)?,
-            at: rest.number(br#","mt":"#)?,
-            cause: rest.text(br#","mc":""#)?,
-        });
-    }
-    if rest.begins(br#","ep":"#) {
-        claims.ep = Some(rest.text(br#","ep":""#)?);
-    }
-    claims.fx = rest.skip(br#","fx":true"#).is_some();
-    claims.rl = rest.skip(br#","rl":true"#).is_some();
-    if rest.begins(br#","out":"#) {
-        claims.out = rest.number(br#","out":"#)?.try_into().ok()?;
-    }
-    if rest.begins(br#","arm":"#) {
-        claims.arm = Some(rest.text(br#","arm":""#)?);
-    }
-    (rest.0 == b"}").then_some(claims)
+    let endpoint = match rest.begins(br#","ep":"#) {
+        true => Some(rest.endpoint()?),
+        false => None,
+    };
+    Some(SessionPin {
+        session,
+        group,
+        started: Timestamp::from_secs(started),
+        issued: Timestamp::from_secs(issued),
+        expires: Timestamp::from_secs(expires),
+        revision: Revision(revision),
+        assigned: Revision(assigned),
+        moves: u32::try_from(moves).ok()?,
+        last_move,
+        endpoint,
+        placed: rest.skip(br#","fx":true"#).is_some(),
+        released: rest.skip(br#","rl":true"#).is_some(),
+        outcomes: match rest.begins(br#","out":"#) {
+            true => Outcomes::from_bits(rest.number(br#","out":"#)?.try_into().ok()?),
+            false => Outcomes::default(),
+        },
+        arms: match rest.begins(br#","arm":"#) {
+            true => rest.arms()?,
+            false => ArmCodes::default(),
+        },
+        unknown: UnknownClaims::default(),
+    })
+    .filter(|_| rest.0 == b"}")
 }
 
 /// What has not been read yet.
@@ -57,31 +75,68 @@ impl<'a> Rest<'a> {
         Some(())
     }
 
-    /// A text after `before`, which ends with its first quote; its last is taken as well.
-    fn text(&mut self, before: &[u8]) -> Option<Cow<'a, str>> {
+    /// The bytes that the next symbols stand for.
+    fn bytes<const SYMBOLS: usize, const BYTES: usize>(&mut self) -> Option<[u8; BYTES]> {
+        let (symbols, rest) = self.0.split_first_chunk::<SYMBOLS>()?;
+        self.0 = rest;
+        base64url::decode_exactly(symbols)
+    }
+
+    /// A group's code after `before`; its last quote is left.
+    fn group(&mut self, before: &[u8]) -> Option<GroupRef> {
+        self.skip(before)?;
+        let code = GroupCode::new(self.bytes::<14, 10>()?);
+        Some(GroupRef::Unknown(code))
+    }
+
+    fn last_move(&mut self) -> Option<LastMove> {
+        let from = self.group(br#","mf":""#)?;
+        let at = Timestamp::from_secs(self.number(br#"","mt":"#)?);
+        let cause = ToldCause::parse(self.text(br#","mc":""#)?)?;
+        Some(LastMove { from, at, cause })
+    }
+
+    fn endpoint(&mut self) -> Option<EndpointRef> {
+        self.skip(br#","ep":""#)?;
+        let code = EndpointCode::new(self.bytes::<14, 10>()?);
+        self.skip(b"\"")?;
+        Some(EndpointRef::Unknown(code))
+    }
+
+    fn arms(&mut self) -> Option<ArmCodes> {
+        Some(ArmCodes::decode(self.text(br#","arm":""#)?))
+    }
+
+    /// A text after `before`, in which nothing is escaped; its last quote is taken as well.
+    fn text(&mut self, before: &[u8]) -> Option<&'a str> {
         self.skip(before)?;
         let end = self.0.iter().position(|byte| *byte == b'"')?;
         let (text, rest) = self.0.split_at_checked(end)?;
-        // nothing is escaped that JSON would have to read in another way
         let plain = |byte: &u8| (b' '..=b'~').contains(byte) && *byte != b'\\';
         if !text.iter().all(plain) {
             return None;
         }
         self.0 = rest.get(1..)?;
-        std::str::from_utf8(text).ok().map(Cow::Borrowed)
+        std::str::from_utf8(text).ok()
     }
 
     /// A whole number after `before`.
     fn number(&mut self, before: &[u8]) -> Option<u64> {
         self.skip(before)?;
-        let end = self.0.iter().position(|byte| !byte.is_ascii_digit())?;
-        let (digits, rest) = self.0.split_at_checked(end)?;
-        // 19 digits are within 64 bits, and JSON has no leading zero
-        if digits.len() > 19 || (*digits.first()? == b'0' && digits.len() > 1) {
-            return None;
+        let all = self.0;
+        let (mut number, mut rest) = (0_u64, all);
+        while let [digit @ b'0'..=b'9', after @ ..] = rest {
+            number = number
+                .wrapping_mul(10)
+                .wrapping_add(u64::from(digit - b'0'));
+            rest = after;
         }
         self.0 = rest;
-        let digits = digits.iter().map(|digit| u64::from(digit - b'0'));
-        Some(digits.fold(0, |number, digit| number * 10 + digit))
+        // 19 digits are within 64 bits, and JSON has no leading zero
+        match (all.len() - rest.len(), all.first()) {
+            (1, _) => Some(number),
+            (2..=19, Some(first)) if *first != b'0' => Some(number),
+            _ => None,
+        }
     }
 }

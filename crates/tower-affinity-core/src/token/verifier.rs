@@ -8,6 +8,7 @@ use super::claims::Claims;
 use super::code::Coder;
 use super::head::Head;
 use super::keyring::Ring;
+use super::scan::{scan, start};
 use super::verified::{VERIFIED, Verified};
 use super::{CodeCollision, EndpointCodes, GroupCodes, KeyId, VerifyingKeyring};
 use crate::pin::SKEW;
@@ -34,6 +35,8 @@ pub const MAX_ASYMMETRIC: usize = 2;
 #[derive(Clone)]
 pub struct PinVerifier {
     service: ServiceName,
+    /// What the claims of all its pins begin with.
+    start: Arc<str>,
     keys: Arc<[VerifyingKey]>,
     /// Whether any of them is for Ed25519.
     asymmetric: bool,
@@ -81,6 +84,7 @@ impl PinVerifier {
             keys: keys.collect(),
             asymmetric: ring.keys.iter().any(|key| key.kind().is_asymmetric()),
             verified: None,
+            start: start(&service).into(),
             service,
         }
         .remember(VERIFIED)
@@ -156,7 +160,7 @@ impl PinVerifier {
     ) -> Result<Opened, Fault> {
         let (pin, key) = self.open_by(token, now, lifetimes)?;
         let key = key.clone();
-        Ok(Opened { pin, key })
+        Ok(Opened { pin: *pin, key })
     }
 
     /// As [`PinVerifier::open`], with the key as it is held here.
@@ -165,7 +169,7 @@ impl PinVerifier {
         token: &[u8],
         now: Timestamp,
         lifetimes: Lifetimes,
-    ) -> Result<(SessionPin, &KeyId), Fault> {
+    ) -> Result<(Box<SessionPin>, &KeyId), Fault> {
         if token.len() > MAX_TOKEN {
             return Err(Fault::Oversize);
         }
@@ -180,17 +184,25 @@ impl PinVerifier {
         }
         let mut json = [0; MAX_TOKEN];
         let json = base64url::decode(parts.payload, &mut json).ok_or(Fault::Malformed)?;
-        let claims = Claims::read(json).ok_or(Fault::Malformed)?;
-        if claims.aud != self.service.as_str() {
-            return Err(Fault::WrongAudience);
-        }
-        check_not_before(&claims, now)?;
-        let pin = pin(claims)?;
+        let pin = match scan(json, self.start.as_bytes()) {
+            Some(pin) => Box::new(pin),
+            None => Box::new(self.parsed(json, now)?),
+        };
         pin.check_times(now, lifetimes)?;
         if let Some((verified, digest)) = memory.filter(|_| !known) {
             verified.insert(digest);
         }
         Ok((pin, key.id()))
+    }
+
+    /// The pin of claims that are spelled in another way than ours.
+    fn parsed(&self, json: &[u8], now: Timestamp) -> Result<SessionPin, Fault> {
+        let claims: Claims<'_> = serde_json::from_slice(json).map_err(|_| Fault::Malformed)?;
+        if claims.aud != self.service.as_str() {
+            return Err(Fault::WrongAudience);
+        }
+        check_not_before(&claims, now)?;
+        pin(claims)
     }
 
     /// The parts of a token, and the key that its header names.
@@ -304,7 +316,7 @@ impl<'a> Opener<'a> {
     ///
     /// What is wrong with it; [`Fault::Duplicates`] for one too many that Ed25519 would have to verify,
     /// remembered or not, after which none of the carrier counts (see [`choose`](crate::choose)).
-    pub fn open(&mut self, token: &[u8]) -> Result<(SessionPin, &'a KeyId), Fault> {
+    pub fn open(&mut self, token: &[u8]) -> Result<(Box<SessionPin>, &'a KeyId), Fault> {
         // only a ring with such a key has a reason to look
         if self.verifier.asymmetric && self.verifier.is_asymmetric(token) {
             self.asymmetric += 1;

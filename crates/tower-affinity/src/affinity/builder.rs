@@ -14,7 +14,6 @@ use crate::carrier::{Carrier, CookieAttributes};
 use crate::clock::SystemClock;
 use crate::experiments::Experiments;
 use crate::record::Recorder;
-use crate::signal::SignalLayer;
 use crate::wire::{PathPattern, PinLayer, Scope};
 use crate::{Callers, Expiries, Keyring, Rollouts};
 
@@ -273,7 +272,8 @@ impl AffinityBuilder {
         let mut assign = AssignLayer::new(rollouts, codec)?
             .clock(clock)
             .recorder(self.recorder.clone())
-            .expiries(self.expiries);
+            .expiries(self.expiries)
+            .hears();
         if let Some(store) = self.store {
             assign = assign.store(store);
         }
@@ -293,7 +293,7 @@ impl AffinityBuilder {
         Ok(AffinityLayer {
             pin,
             assign,
-            signal: SignalLayer::new().recorder(self.recorder),
+            recorder: self.recorder,
         })
     }
 }

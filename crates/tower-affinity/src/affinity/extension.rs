@@ -15,6 +15,7 @@ pub struct Affinity {
 }
 
 impl Affinity {
+    #[inline]
     pub(crate) fn new(decision: Decision) -> Self {
         Self {
             decision: Arc::new(decision),

@@ -15,11 +15,10 @@ pub use self::service::AffinityService;
 use crate::assign::AssignLayer;
 use crate::balance::Groups;
 use crate::record::Recorder;
-use crate::signal::SignalLayer;
 use crate::wire::PinLayer;
 
 /// Keeps sessions on the commit on which they began: [`PinLayer`] around [`AssignLayer`] around
-/// [`SignalLayer`].
+/// [`SignalLayer`](crate::SignalLayer).
 ///
 /// ```
 /// # #[cfg(not(feature = "axum"))] fn main() {}
@@ -75,7 +74,7 @@ use crate::wire::PinLayer;
 pub struct AffinityLayer {
     pin: PinLayer,
     assign: AssignLayer,
-    signal: SignalLayer,
+    recorder: Recorder,
 }
 
 impl AffinityLayer {
@@ -103,7 +102,7 @@ impl AffinityLayer {
 
     /// What counts for all of it.
     pub(crate) fn recorder(&self) -> &Recorder {
-        self.signal.as_recorder()
+        &self.recorder
     }
 }
 
@@ -111,6 +110,6 @@ impl<S> Layer<S> for AffinityLayer {
     type Service = AffinityService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AffinityService::new(self.pin.layer(self.assign.layer(self.signal.layer(inner))))
+        AffinityService::new(self.pin.layer(self.assign.layer(inner)))
     }
 }

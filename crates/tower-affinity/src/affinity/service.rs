@@ -7,17 +7,16 @@ use http::{Request, Response};
 use tower_service::Service;
 
 use crate::assign::{self, Assign};
-use crate::signal::SignalService;
 use crate::wire::{self, PinService};
 
-/// Keeps sessions on the commit on which they began: a [`PinService`] around an [`Assign`] around a
-/// [`SignalService`], of which the first hands what it has read to the second itself, and not in an
-/// extension of the request.
+/// Keeps sessions on the commit on which they began: a [`PinService`] around an [`Assign`], which hears
+/// what the application says as a [`SignalService`](crate::signal::SignalService) inside of it would.
+/// The first hands what it has read to the second itself, and not in an extension of the request.
 #[derive(Clone, Debug)]
-pub struct AffinityService<S>(PinService<Assign<SignalService<S>>>);
+pub struct AffinityService<S>(PinService<Assign<S>>);
 
 impl<S> AffinityService<S> {
-    pub(super) fn new(service: PinService<Assign<SignalService<S>>>) -> Self {
+    pub(super) fn new(service: PinService<Assign<S>>) -> Self {
         Self(service)
     }
 }
@@ -29,7 +28,7 @@ where
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = wire::ResponseFuture<assign::ResponseFuture<SignalService<S>, B, R>>;
+    type Future = wire::ResponseFuture<assign::ResponseFuture<S, B, R>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         <PinService<_> as Service<Request<B>>>::poll_ready(&mut self.0, cx)

@@ -56,15 +56,26 @@ pin_project! {
     #[derive(Debug)]
     pub(super) enum Answer<F, R> {
         Inner { #[pin] inner: F, affinity: Affinity, settle: Settle, state: Arc<State>, grpc: bool },
-        Kept { response: Option<Response<R>>, affinity: Affinity, grpc: bool, call: StoreCall<Option<SessionPin>> },
+        // boxed: few answers wait, and the others need no room for it
+        Kept { kept: Option<Box<Kept<R>>> },
         Refused { response: Option<Response<R>>, affinity: Affinity, grpc: bool },
         // decided by a peer, which settles the pin
-        OfPeer { #[pin] inner: F, affinity: Affinity, grpc: bool },
+        OfPeer { #[pin] inner: F, affinity: Affinity, state: Arc<State>, grpc: bool },
     }
+}
+
+/// An answer that waits until the store has heard what it says.
+#[derive(Debug)]
+pub(super) struct Kept<R> {
+    response: Response<R>,
+    affinity: Affinity,
+    grpc: bool,
+    call: StoreCall<Option<SessionPin>>,
 }
 
 impl<F, R> Answer<F, R> {
     /// `grpc`: whether the client reads gRPC's statuses instead of HTTP's.
+    #[inline]
     pub(super) fn inner(
         inner: F,
         affinity: Affinity,
@@ -81,10 +92,11 @@ impl<F, R> Answer<F, R> {
         }
     }
 
-    pub(super) fn of_peer(inner: F, affinity: Affinity, grpc: bool) -> Self {
+    pub(super) fn of_peer(inner: F, affinity: Affinity, state: Arc<State>, grpc: bool) -> Self {
         Self::OfPeer {
             inner,
             affinity,
+            state,
             grpc,
         }
     }
@@ -102,6 +114,7 @@ impl<S, B, R> ResponseFuture<S, B, R>
 where
     S: Service<Request<B>>,
 {
+    #[inline]
     pub(super) fn answered(answer: Answer<S::Future, R>) -> Self {
         Self {
             stage: Stage::Answered { answer },
@@ -182,6 +195,7 @@ where
                 grpc,
             } => {
                 let mut response = ready!(inner.poll(cx))?;
+                state.hear(&mut response);
                 let word = settle.settle(state, affinity.decision(), &mut response);
                 let served: Option<&ServedBy> = response.extensions().get();
                 if let Some(left) = served.and_then(|by| affinity.left_for(by.endpoint())) {
@@ -192,25 +206,34 @@ where
                 let Some(call) = call.filter(|call| matches!(call, StoreCall::Later(_))) else {
                     return Poll::Ready(Ok(finished(response, affinity, grpc)));
                 };
-                let response = Some(response);
-                self.set(Self::Kept {
+                let kept = Some(Box::new(Kept {
                     response,
                     affinity,
                     grpc,
                     call,
-                });
+                }));
+                self.set(Self::Kept { kept });
                 return self.poll(cx);
             }
-            AnswerProj::Kept {
-                response,
-                affinity,
-                grpc,
-                call,
-            } => {
+            AnswerProj::Kept { kept } => {
+                #[expect(
+                    clippy::expect_used,
+                    reason = "it is put back before this is polled again"
+                )]
+                let mut waited = kept.take().expect("polled after it was ready");
                 // who guards the store has counted what fails; the pin that the client gets is
                 // greater than the row, and repairs it
-                drop(ready!(Pin::new(call).poll(cx)));
-                (response, affinity, *grpc)
+                if Pin::new(&mut waited.call).poll(cx).is_pending() {
+                    *kept = Some(waited);
+                    return Poll::Pending;
+                }
+                let Kept {
+                    response,
+                    affinity,
+                    grpc,
+                    ..
+                } = *waited;
+                return Poll::Ready(Ok(finished(response, affinity, grpc)));
             }
             AnswerProj::Refused {
                 response,
@@ -220,9 +243,11 @@ where
             AnswerProj::OfPeer {
                 inner,
                 affinity,
+                state,
                 grpc,
             } => {
                 let mut response = ready!(inner.poll(cx))?;
+                state.hear(&mut response);
                 tell_peer(&mut response);
                 return Poll::Ready(Ok(finished(response, affinity.clone(), *grpc)));
             }
@@ -236,6 +261,7 @@ where
     }
 }
 
+#[inline]
 fn finished<R: From<Bytes>>(
     mut response: Response<R>,
     affinity: Affinity,

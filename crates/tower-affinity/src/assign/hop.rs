@@ -63,7 +63,7 @@ where
         // the peer has given them, and counts them
         extensions.insert(Arms::new(experiments.as_set().held(affinity.decision())));
     }
-    Answer::of_peer(inner.call(request), affinity, grpc)
+    Answer::of_peer(inner.call(request), affinity, Arc::clone(state), grpc)
 }
 
 /// Refuses a request whose mark does not count and that shows no pin: whoever has marked it has taken

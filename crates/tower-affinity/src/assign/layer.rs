@@ -48,6 +48,7 @@ impl AssignLayer {
                 expiries: Expiries::default(),
                 store: None,
                 experiments: None,
+                hears: false,
             }),
         })
     }
@@ -101,6 +102,12 @@ impl AssignLayer {
 
     pub(crate) fn as_clock(&self) -> &Arc<dyn Clock> {
         &self.state.clock
+    }
+
+    /// What the application says in headers is heard here, with no
+    /// [`SignalLayer`](crate::SignalLayer) inside.
+    pub(crate) fn hears(self) -> Self {
+        self.with(|state| state.hears = true)
     }
 
     /// Gives each session an arm of each experiment.

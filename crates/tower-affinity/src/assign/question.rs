@@ -44,7 +44,7 @@ pub(super) struct Question {
     /// What the arms of experiments are drawn by, where that is not the session.
     keys: Vec<Option<DrawKey>>,
     rounds: u8,
-    span: Span,
+    span: Option<Span>,
     sent: Sent,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct With {
     pub(super) carries: Option<Box<Carries>>,
     /// How many sessions live where, if that has a say.
     pub(super) live: LiveCounts,
-    pub(super) span: Span,
+    pub(super) span: Option<Span>,
     /// Which headers the request has.
     pub(super) sent: Sent,
 }
@@ -94,6 +94,7 @@ impl Wait {
 }
 
 impl Question {
+    #[inline]
     pub(super) fn new(
         state: &State,
         presented: Option<Presented>,
@@ -138,6 +139,7 @@ impl Question {
     }
 
     /// What goes with the decision that was answered.
+    #[inline]
     pub(super) fn with(self) -> With {
         With {
             settle: self.settle,
@@ -179,15 +181,19 @@ impl Question {
                 self.rounds = MOST_ROUNDS;
                 self.ask_again(state, Newer::Unasked)
             }
-            Ok(decision) => {
-                let word = self.word(state, &decision);
-                self.tell(state, decision, word)
-            }
+            Ok(decision) => match self.word(state, &decision) {
+                None => {
+                    self.told(state, &decision);
+                    Asking::Decided(decision)
+                }
+                word => self.tell(state, decision, word),
+            },
             Err(waiting) => Asking::Wait(Wait::Newer(waiting)),
         }
     }
 
     /// Asks the rule, with what is known about a newer state.
+    #[inline]
     fn decide(&mut self, state: &State, mut newer: Newer) -> Result<Decision, Waiting> {
         let view = self.settle.view();
         if let Shown::Pin(pin) = &mut self.shows.shown {
@@ -212,7 +218,7 @@ impl Question {
                 salt: &state.salt,
                 serving: state.serving(),
                 now: self.settle.at(),
-                fresh: fresh_session(),
+                fresh: &fresh_session,
                 newer,
             });
             match outcome {

@@ -120,6 +120,7 @@ where
 }
 
 /// Sends a request on that is decided, or answers it.
+#[inline]
 pub(super) fn serve<S, B, R>(
     inner: &mut S,
     state: &Arc<State>,
@@ -138,8 +139,9 @@ where
         span,
         sent,
     } = with;
-    spans::decided(&span, &decision);
-    drop(span);
+    if let Some(span) = span {
+        spans::decided(&span, &decision);
+    }
     let grpc = sent.has(Sent::CONTENT_TYPE) && is_grpc(request.headers());
     if decision.kind == Kind::Refused {
         let response = refusal(&decision, &settle);

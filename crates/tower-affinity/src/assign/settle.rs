@@ -27,10 +27,9 @@ pub(super) struct Settle {
     navigation: bool,
     /// The snapshot that the decision was made on.
     view: Arc<View>,
-    /// Where the store has the session, if it was told of it.
-    row: Option<RowKey>,
-    /// How long it has waited for the store.
-    waited: Duration,
+    /// What the store was told. Boxed, as is the token: few requests have one, and every future has
+    /// room for it.
+    stored: Option<Box<Stored>>,
     /// The decision's pin as a token, if the endpoint has got it.
     sealed: Option<Box<Sealed>>,
     /// The arms of the session, where there are experiments.
@@ -39,7 +38,17 @@ pub(super) struct Settle {
     reload: Option<Reload>,
 }
 
+/// What a store was told of a session.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    /// Where it has the session.
+    row: RowKey,
+    /// How long the request has waited for it.
+    waited: Duration,
+}
+
 impl Settle {
+    #[inline]
     pub(super) fn new(
         scope: Option<Arc<Scope>>,
         at: Timestamp,
@@ -51,8 +60,7 @@ impl Settle {
             at,
             navigation,
             view,
-            row: None,
-            waited: Duration::ZERO,
+            stored: None,
             sealed: None,
             arms: None,
             reload: None,
@@ -70,7 +78,8 @@ impl Settle {
 
     /// The store was told of the session.
     pub(super) fn stored_under(&mut self, key: RowKey) {
-        self.row = Some(key);
+        let waited = self.waited();
+        self.stored = Some(Box::new(Stored { row: key, waited }));
     }
 
     /// The endpoint has got the decision's pin as this token.
@@ -85,12 +94,19 @@ impl Settle {
 
     /// It has waited for the store this much longer.
     pub(super) fn waits(&mut self, span: Duration) {
-        self.waited += span;
+        if let Some(stored) = &mut self.stored {
+            stored.waited += span;
+        }
     }
 
     /// How long it has waited for the store so far.
     pub(super) fn waited(&self) -> Duration {
-        self.waited
+        let stored = self.stored.as_ref();
+        stored.map_or(Duration::ZERO, |stored| stored.waited)
+    }
+
+    fn row(&self) -> Option<RowKey> {
+        self.stored.as_ref().map(|stored| stored.row)
     }
 
     /// A request was refused in a way that ends its session.
@@ -144,7 +160,9 @@ impl Settle {
         response: &mut Response<R>,
     ) -> Option<Word> {
         let mut said = said::take(response.extensions_mut());
-        state.recorder.turned_out(decision, said.outcomes);
+        if !said.outcomes.is_empty() {
+            state.recorder.turned_out(decision, said.outcomes);
+        }
         let observed = response.extensions_mut().remove();
         let observed = observed.map_or(Outcomes::default(), |Observed(outcomes)| outcomes);
         let ending = Ending::of(said.outcomes, observed, decision);
@@ -181,13 +199,13 @@ impl Settle {
                 let idle = lifetimes.idle();
                 state.recorder.ended(decision, ending, self.at, idle);
                 let remove = |key| Some(Word::Remove(key, decision.session()?));
-                (WriteBack::Clear, self.row.and_then(remove))
+                (WriteBack::Clear, self.row().and_then(remove))
             }
             Settled::Written(pin) => {
                 state.note(&pin);
                 // what was decided was told before
                 let is_told = decision.pin.as_ref() == Some(&*pin);
-                let row = self.row.filter(|_| !is_told);
+                let row = self.row().filter(|_| !is_told);
                 let word = row.map(|key| Word::replace(key, &pin, self.at, lifetimes));
                 // what the endpoint has said may have changed it since
                 if let Some(sealed) = self.sealed.take().filter(|_| is_told) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use http::Response;
 use tower_affinity_core::{
     Clock, DrawSalt, Forwarding, GroupCodes, GroupName, GroupRef, PinCodec, PinStore, Readiness,
     Rollout, Serving, SessionPin, StoreCall,
@@ -13,7 +14,7 @@ use super::endpoints::Endpoints;
 use super::stored::Word;
 use crate::experiments::Experiments;
 use crate::record::Recorder;
-use crate::{Expiries, Rollouts};
+use crate::{Expiries, Rollouts, signal};
 
 /// Everything that a decision depends on besides the request.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub(super) struct State {
     pub(super) expiries: Expiries,
     pub(super) store: Option<Arc<dyn PinStore>>,
     pub(super) experiments: Option<Experiments>,
+    /// Whether the application speaks to it in headers.
+    pub(super) hears: bool,
 }
 
 /// One snapshot together with the codes of its groups.
@@ -62,6 +65,13 @@ impl State {
     pub(super) fn note(&self, pin: &SessionPin) {
         if let GroupRef::Known(id) = &pin.group {
             self.expiries.note(id, pin.expires);
+        }
+    }
+
+    /// Takes in what the application says in the headers of its answer.
+    pub(super) fn hear<R>(&self, response: &mut Response<R>) {
+        if self.hears {
+            signal::hear(response, &self.recorder);
         }
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use http::header::{COOKIE, Entry, HeaderMap, HeaderValue, SET_COOKIE};
-use memchr::{memchr, memchr_iter};
+use memchr::memchr;
 
 /// How many cookies of ours are held without an allocation: a pin and an override.
 const FEW: usize = 2;
@@ -49,19 +49,23 @@ pub(crate) fn find<'a>(headers: &'a HeaderMap, names: &[Box<str>]) -> Found<'a> 
     let mut found = Found::default();
     for (nth, line) in headers.get_all(COOKIE).iter().enumerate() {
         let line = line.as_bytes();
-        let mut start = 0;
-        for end in memchr_iter(b';', line).chain([line.len()]) {
-            let pair = line.get(start..end).unwrap_or_default();
+        let (mut rest, mut start) = (line, 0);
+        loop {
+            let len = memchr(b';', rest).unwrap_or(rest.len());
+            let (pair, after) = rest.split_at_checked(len).unwrap_or_default();
             if let Some((name, value)) = ours(pair, names) {
                 found.push(Place {
                     name,
                     nth,
                     start,
-                    end,
+                    end: start + len,
                     value,
                 });
             }
-            start = end + 1;
+            let Some((_, after)) = after.split_first() else {
+                break;
+            };
+            (rest, start) = (after, start + len + 1);
         }
     }
     found
@@ -216,13 +220,19 @@ fn named(pair: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Which of our names a pair has, and its value.
 fn ours<'a>(pair: &'a [u8], names: &[Box<str>]) -> Option<(usize, &'a [u8])> {
-    let pair = pair.trim_ascii_start();
+    let pair = match pair {
+        // as browsers write it
+        [b' ', first, ..] if !first.is_ascii_whitespace() => pair.get(1..)?,
+        _ => pair.trim_ascii_start(),
+    };
+    let first = pair.first()?;
     let mut names = names.iter().map(|name| name.as_bytes()).enumerate();
     names.find_map(|(nth, name)| {
         // the first byte tells most of them apart without a call
-        let rest = pair.first().filter(|first| Some(*first) == name.first());
-        let rest = rest.and_then(|_| pair.strip_prefix(name))?;
-        Some((nth, rest.strip_prefix(b"=")?))
+        if name.first() != Some(first) {
+            return None;
+        }
+        Some((nth, pair.strip_prefix(name)?.strip_prefix(b"=")?))
     })
 }
 

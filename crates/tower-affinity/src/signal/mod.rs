@@ -49,6 +49,7 @@ use http::HeaderName;
 use tower_affinity_core::{Outcomes, Said};
 use tower_layer::Layer;
 
+pub(crate) use self::service::hear;
 pub use self::service::{ResponseFuture, SignalService};
 use crate::misplaced::Misplaced;
 use crate::record::Recorder;
@@ -158,10 +159,6 @@ impl SignalLayer {
     /// What counts values that are not understood.
     pub fn recorder(self, recorder: Recorder) -> Self {
         Self { recorder, ..self }
-    }
-
-    pub(crate) fn as_recorder(&self) -> &Recorder {
-        &self.recorder
     }
 }
 

@@ -8,6 +8,9 @@ use super::{OUTCOME, Outcome, SESSION, Signal};
 
 /// Takes what was said, in headers and by a handler, out of an answer.
 pub(crate) fn take(extensions: &mut Extensions) -> Said {
+    if extensions.is_empty() {
+        return Said::default();
+    }
     let mut said = extensions.remove::<Said>().unwrap_or_default();
     if let Some(signal) = extensions.remove::<Signal>() {
         said = and(said, signal);

@@ -76,10 +76,15 @@ where
         if let Some(misplaced) = this.misplaced {
             misplaced.look(response.extensions(), "SignalLayer");
         }
-        if let Some(said) = take(response.headers_mut(), this.recorder) {
-            said::note(response.extensions_mut(), said);
-        }
+        hear(&mut response, this.recorder);
         Poll::Ready(Ok(response))
+    }
+}
+
+/// Takes what an application says in headers off its answer, and leaves it for the state side.
+pub(crate) fn hear<R>(response: &mut Response<R>, recorder: &Recorder) {
+    if let Some(said) = take(response.headers_mut(), recorder) {
+        said::note(response.extensions_mut(), said);
     }
 }
 

@@ -22,6 +22,7 @@ pin_project! {
 }
 
 impl<F> ResponseFuture<F> {
+    #[inline]
     pub(super) fn new(inner: F, wire: Arc<Wire>, came: Came) -> Self {
         Self { inner, wire, came }
     }

@@ -36,8 +36,8 @@ pub(super) struct Grant {
     pub(super) shown: bool,
     /// Whether it came in the cookie.
     pub(super) by_cookie: bool,
-    /// The cookie that a visit sets.
-    sets: Option<(String, Duration)>,
+    /// The cookie that a visit sets. Boxed: hardly a request has one.
+    sets: Option<Box<(String, Duration)>>,
 }
 
 impl Wire {
@@ -87,7 +87,7 @@ impl Wire {
         let (visit, sets) = match opened {
             Ok(chosen) if self.carriers.cookie => {
                 let left = chosen.expires.since(at);
-                (Visit::Granted, Some((token.to_owned(), left)))
+                (Visit::Granted, Some(Box::new((token.to_owned(), left))))
             }
             Ok(_) => (Visit::Invalid, None),
             Err(fault) => {
@@ -122,7 +122,7 @@ impl Wire {
         };
         let cookies = std::iter::once(&self.cookie).chain(&self.former_cookies);
         let cookies = cookies.map(|cookie| cookie.of_override(self.codec.service()));
-        if let Some((token, left)) = &grant.sets {
+        if let Some((token, left)) = grant.sets.as_deref() {
             cookies
                 .take(1)
                 .for_each(|cookie| set(cookie.build(token, *left)));

@@ -106,7 +106,7 @@ impl<'a> Fleet<'a> {
             salt: &salt(),
             serving: None,
             now,
-            fresh,
+            fresh: &|| fresh,
             newer: Newer::Unproven { behind_since: now },
         });
         let Outcome::Decided(decision) = outcome else {

@@ -30,7 +30,7 @@ fn next(pin: &SessionPin, rollout: &Rollout) -> (SessionPin, bool) {
         salt: &salt(),
         serving: None,
         now: at(1),
-        fresh: session(0),
+        fresh: &|| session(0),
         newer: Newer::Proved,
     });
     let Outcome::Decided(decision) = outcome else {

@@ -148,7 +148,7 @@ impl World {
             salt: &salt(),
             serving,
             now: self.now,
-            fresh: session(self.fresh),
+            fresh: &|| session(self.fresh),
             newer: Newer::Proved,
         })
     }

@@ -246,7 +246,7 @@ impl Ask {
                 forwarding: self.forwarding,
             }),
             now: self.now,
-            fresh: self.fresh,
+            fresh: &|| self.fresh,
             newer: self.newer,
         })
     }

@@ -3,41 +3,58 @@
 use proptest::prelude::*;
 
 use super::super::claims::Claims;
-use super::super::scan::scan;
+use super::super::scan::{scan, start};
+use super::super::verifier::pin;
+use crate::ServiceName;
+
+fn service() -> ServiceName {
+    "checkout".parse().unwrap()
+}
+
+/// Base64url of so many bytes, most of the time.
+fn coded(bytes: usize) -> BoxedStrategy<String> {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let right = proptest::collection::vec(any::<u8>(), bytes);
+    let right = right.prop_map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
+    prop_oneof![20 => right, 1 => "[A-Za-z0-9_-]{0,24}", 1 => "[ -~é\\n]{0,9}"].boxed()
+}
 
 /// As a pin has them, or as no pin does.
 fn spelled() -> impl Strategy<Value = String> {
-    let text = || prop_oneof![9 => "[A-Za-z0-9_-]{0,24}", 1 => "[ -~é\\n]{0,9}"];
-    let number =
-        || prop_oneof![8 => "[1-9][0-9]{0,12}", 1 => "[0-9]{18,21}", 1 => "0{0,2}[0-9.e-]{0,3}"];
-    let one = |name: &'static str, value: BoxedStrategy<String>| {
-        value
-            .prop_map(move |value| format!(r#""{name}":{value}"#))
+    let number = || {
+        prop_oneof![20 => "[1-9][0-9]{0,12}", 1 => "[0-9]{18,21}", 1 => "0{0,2}[0-9.e-]{0,3}"]
             .boxed()
     };
-    let quoted = move || text().prop_map(|text| format!(r#""{text}""#)).boxed();
+    let one = |name: &'static str, value: BoxedStrategy<String>| {
+        let claim = value.prop_map(move |value| format!(r#""{name}":{value}"#));
+        claim.boxed()
+    };
+    let quoted = |text: BoxedStrategy<String>| text.prop_map(|text| format!(r#""{text}""#)).boxed();
+    let audience = prop_oneof![20 => Just("checkout".to_owned()), 1 => "[a-z]{1,8}"].boxed();
+    let cause =
+        prop_oneof![5 => Just("aborted".to_owned()), 1 => "[a-z_]{0,18}", 1 => "[ -~]{0,9}"];
+    let arms = prop_oneof![3 => coded(8), 1 => coded(4).prop_map(|text| text + "~"), 1 => coded(3)];
     let required = (
         [
-            one("aud", quoted()),
-            one("sid", quoted()),
-            one("grp", quoted()),
+            one("aud", quoted(audience)),
+            one("sid", quoted(coded(16))),
+            one("grp", quoted(coded(10))),
         ],
-        [("sst"), ("iat"), ("exp"), ("rev"), ("arv"), ("mv")]
-            .map(|name| one(name, number().boxed())),
+        ["sst", "iat", "exp", "rev", "arv", "mv"].map(|name| one(name, number())),
     );
+    let yes = prop_oneof![9 => Just("true".to_owned()), 1 => Just("false".to_owned())];
     let optional = [
-        one("mf", quoted()),
-        one("mt", number().boxed()),
-        one("mc", quoted()),
-        one("ep", quoted()),
-        one(
-            "fx",
-            prop_oneof![9 => Just("true".to_owned()), 1 => Just("false".to_owned())].boxed(),
-        ),
+        one("mf", quoted(coded(10))),
+        one("mt", number()),
+        one("mc", quoted(cause.boxed())),
+        one("ep", quoted(coded(10))),
+        one("fx", yes.boxed()),
         one("rl", Just("true".to_owned()).boxed()),
         one("out", "[0-9]{1,6}".boxed()),
-        one("arm", quoted()),
-        one("later", number().boxed()),
+        one("arm", quoted(arms.boxed())),
+        one("nbf", number()),
+        one("later", number()),
     ];
     let present = proptest::collection::vec(proptest::bool::weighted(0.3), optional.len());
     (required, optional, present).prop_map(|((texts, numbers), optional, mut present)| {
@@ -45,22 +62,24 @@ fn spelled() -> impl Strategy<Value = String> {
         if present[0] || present[1] {
             present[..3].fill(true);
         }
-        let optional = optional
-            .into_iter()
-            .zip(present)
-            .filter_map(|(claim, is)| is.then_some(claim));
+        let optional = optional.into_iter().zip(present);
+        let optional = optional.filter_map(|(claim, is)| is.then_some(claim));
         let all: Vec<String> = texts.into_iter().chain(numbers).chain(optional).collect();
         format!("{{{}}}", all.join(","))
     })
 }
 
+/// Whether they are scanned; if so, JSON says the same.
 fn agree(json: &[u8]) -> Result<bool, TestCaseError> {
-    let Some(scanned) = scan(json) else {
+    let service = service();
+    let Some(scanned) = scan(json, start(&service).as_bytes()) else {
         return Ok(false);
     };
     let parsed: Result<Claims<'_>, _> = serde_json::from_slice(json);
     let parsed = parsed.map_err(|error| TestCaseError::fail(error.to_string()))?;
-    prop_assert_eq!(format!("{:?}", scanned), format!("{:?}", parsed));
+    prop_assert_eq!(&*parsed.aud, service.as_str());
+    prop_assert_eq!(parsed.nbf, None);
+    prop_assert_eq!(Ok(scanned), pin(parsed));
     Ok(true)
 }
 
@@ -72,7 +91,7 @@ proptest! {
         json in spelled(),
         cut in any::<prop::sample::Index>(),
         byte in any::<u8>(),
-        how in 0_u8..6,
+        how in 0_u8..8,
     ) {
         let mut json = json.into_bytes();
         let at = cut.index(json.len());
@@ -88,17 +107,19 @@ proptest! {
 
     #[test]
     fn what_we_write_is_scanned(
-        (aud, sid, grp) in ("[a-z0-9-]{1,32}", "[A-Za-z0-9_-]{22}", "[A-Za-z0-9_-]{14}"),
+        (sid, grp) in (any::<u128>(), any::<[u8; 10]>()),
         (sst, iat, exp) in (0_u64..1 << 40, 0_u64..1 << 40, 0_u64..1 << 40),
         (rev, arv, mv) in (0_u64..1 << 60, 0_u64..1 << 60, any::<u32>()),
         (fx, rl, out) in (any::<bool>(), any::<bool>(), any::<u16>()),
-        ep in proptest::option::of("[A-Za-z0-9_-]{14}"),
-        arm in proptest::option::of("[A-Za-z0-9_-]{6,20}~?"),
+        ep in proptest::option::of(any::<[u8; 10]>()),
+        arm in proptest::option::of("[A-Za-z0-9_-]{8}~?"),
     ) {
         let claims = Claims {
-            aud: aud.into(), sid: sid.into(), grp: grp.into(),
+            aud: "checkout".into(),
+            sid: crate::SessionId::from_random(sid).to_string().into(),
+            grp: crate::GroupCode::new(grp).encode().into(),
             sst, iat, exp, rev, arv, mv, fx, rl, out,
-            ep: ep.map(Into::into),
+            ep: ep.map(|ep| crate::EndpointCode::new(ep).encode().into()),
             arm: arm.map(Into::into),
             ..Claims::default()
         };

@@ -58,7 +58,7 @@ impl World<'_> {
                 salt: &self.salt,
                 serving: None,
                 now: at,
-                fresh,
+                fresh: &|| fresh,
                 newer,
             });
             match outcome {

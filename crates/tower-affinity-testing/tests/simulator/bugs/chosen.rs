@@ -42,7 +42,7 @@ fn sticky_while_draining(inputs: &Inputs<'_>) -> Outcome {
         {
             let revision = inputs.rollout.revision();
             let pin = SessionPin::new(
-                inputs.fresh,
+                (inputs.fresh)(),
                 id.clone(),
                 revision,
                 inputs.now,
