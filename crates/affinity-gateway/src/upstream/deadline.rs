@@ -1,4 +1,4 @@
-//! How long the head of an answer may take.
+//! How long the head of an answer may take, and the pieces of its body.
 
 use std::task::{Poll, ready};
 
@@ -66,5 +66,52 @@ impl Deadline {
             }
             self.next = self.end.map_or(head, |end| end.min(head));
         }
+    }
+}
+
+/// How long the next piece of a body may take.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    idle: Option<Duration>,
+    end: Option<Instant>,
+    /// Until when a piece is waited for at present.
+    until: Option<(Instant, TimeoutKind)>,
+}
+
+impl Patience {
+    /// `idle` for each piece, and all of them until `end`.
+    pub(super) fn new(idle: Option<Duration>, end: Option<Instant>) -> Self {
+        Self {
+            idle,
+            end,
+            until: None,
+        }
+    }
+
+    /// Whether the time of the whole is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| end <= Instant::now())
+    }
+
+    /// A piece has come.
+    pub(super) fn rest(&mut self) {
+        self.until = None;
+    }
+
+    /// Waits for the end by `wait`, which waits for a moment. Counted from the first time that
+    /// nothing was there: while the client took what there was, nobody waited.
+    pub(super) fn poll(&mut self, wait: impl FnOnce(Instant) -> Poll<()>) -> Poll<TimeoutKind> {
+        if self.until.is_none() {
+            let idle = self.idle;
+            let idle = idle.map(|idle| (Instant::now() + idle, TimeoutKind::Idle));
+            let total = self.end.map(|end| (end, TimeoutKind::Total));
+            let both = idle.into_iter().chain(total);
+            self.until = both.min_by_key(|(until, _)| *until);
+        }
+        let Some((until, kind)) = self.until else {
+            return Poll::Pending;
+        };
+        ready!(wait(until));
+        Poll::Ready(kind)
     }
 }

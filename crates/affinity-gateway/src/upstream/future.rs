@@ -9,17 +9,17 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, Response, header};
+use http::Response;
 use hyper::body::Incoming;
-use tower_affinity::{balance::Tunnelled, respond::UpstreamFault};
+use tower_affinity::respond::UpstreamFault;
 
 use super::{
     AnswerBody, UpstreamError,
-    answer::Source,
     body::{EndsUpload, Progress},
-    deadline::Deadline,
+    deadline::{Deadline, Patience},
     link::{Broken, Come, Head},
     response,
+    source::Source,
     timeouts::{EndpointTimeouts, TimeoutKind},
     timer::Timer,
     tunnel::Handover,
@@ -173,43 +173,24 @@ impl Exchange {
 
     fn pass_on(
         &mut self,
-        answer: Response<Incoming>,
+        mut answer: Response<Incoming>,
         source: Source,
     ) -> Result<Response<AnswerBody>, UpstreamError> {
-        let (answer, source) = match self.handover.take() {
-            Some(handover) => switched(answer, source, *handover)?,
-            None => (response::pass_on(answer)?, source),
+        let source = match self.handover.take() {
+            Some(handover) => handover.answered(&mut answer, source)?,
+            None => {
+                response::fit(&mut answer)?;
+                source
+            }
         };
-        let idle = self.idle.filter(|_| !is_event_stream(answer.headers()));
-        let (end, timeouts) = (self.deadline.end(), Arc::clone(&self.timeouts));
-        Ok(answer.map(|body| AnswerBody::new(body, source, idle, end, timeouts)))
+        let (head, body) = answer.into_parts();
+        let (idle, end) = (self.idle, self.deadline.end());
+        let patience = |source: &Source| {
+            let waits = !matches!(source, Source::Whole);
+            let idle = idle.filter(|_| waits && !response::is_event_stream(&head.headers));
+            Patience::new(idle, end)
+        };
+        let body = AnswerBody::new(body, source, patience, Arc::clone(&self.timeouts));
+        Ok(Response::from_parts(head, body))
     }
-}
-
-/// An answer to a request for a switch of protocols.
-fn switched(
-    mut answer: Response<Incoming>,
-    source: Source,
-    handover: Handover,
-) -> Result<Answer, UpstreamError> {
-    let (status, switch) = (answer.status(), handover.switch.clone());
-    if !switch.is_agreed(status, answer.headers()) {
-        if switch.would_mislead(status) {
-            return Err(UpstreamError::new(UpstreamFault::Declined));
-        }
-        return Ok((response::pass_on(answer)?, source));
-    }
-    let (source, place) = source.switched();
-    handover.open(hyper::upgrade::on(&mut answer), place);
-    let (mut parts, body) = answer.into_parts();
-    switch.agree(&mut parts.status, &mut parts.headers);
-    parts.extensions.insert(Tunnelled);
-    Ok((Response::from_parts(parts, body), source))
-}
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers
-        .get(header::CONTENT_TYPE)
-        .map(|kind| kind.as_bytes());
-    let essence = kind.and_then(|kind| kind.split(|byte| *byte == b';').next());
-    essence.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream"))
 }

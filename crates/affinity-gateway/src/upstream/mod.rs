@@ -65,6 +65,7 @@ mod response;
 mod service;
 mod shared;
 mod slot;
+mod source;
 mod stream;
 mod switch;
 mod timeouts;

@@ -11,20 +11,28 @@ use super::{
 };
 
 /// Makes an answer fit the client's connection; everything that is not hop-by-hop stays.
-pub(super) fn pass_on(
-    mut response: Response<Incoming>,
-) -> Result<Response<Incoming>, UpstreamError> {
-    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+pub(super) fn fit(answer: &mut Response<Incoming>) -> Result<(), UpstreamError> {
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Nobody asked: what follows it on this connection is no answer to anything.
         return Err(UpstreamError::new(UpstreamFault::Protocol));
     }
-    if Found::among(response.headers()).hop {
-        if is_ambiguous(response.headers()) {
+    let headers = answer.headers_mut();
+    if Found::among(headers).hop {
+        if is_ambiguous(headers) {
             return Err(UpstreamError::new(UpstreamFault::Protocol));
         }
-        hop::strip(response.headers_mut());
+        hop::strip(headers);
     }
-    Ok(response)
+    Ok(())
+}
+
+/// Whether it is a stream of events, which may be silent.
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .map(|kind| kind.as_bytes());
+    let essence = kind.and_then(|kind| kind.split(|byte| *byte == b';').next());
+    essence.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream"))
 }
 
 /// Two framings, or a transfer coding that would lose its name here: neither can be passed on

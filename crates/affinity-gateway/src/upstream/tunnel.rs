@@ -6,15 +6,16 @@ mod frames;
 
 use std::time::Duration;
 
-use http::Extensions;
-use hyper::upgrade::OnUpgrade;
+use http::{Extensions, Request, Response};
+use hyper::{body::Incoming, upgrade::OnUpgrade};
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
 use tokio_util::sync::CancellationToken;
-use tower_affinity::balance::{Cut, Lease, StreamCut};
+use tower_affinity::balance::{Cut, Lease, StreamCut, Tunnelled};
+use tower_affinity::respond::UpstreamFault;
 
 use self::ending::Ending;
-use super::{shared::Place, switch::Switch};
+use super::{UpstreamError, response, shared::Place, source::Source, switch::Switch};
 use crate::serve::Tunnels;
 
 /// How long a client may take to close its side of a tunnel that was asked to end.
@@ -22,7 +23,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 
 /// The client's side of a switch of protocols that was asked for and is not yet agreed to.
 ///
-/// Dropped without [`open`](Self::open) it leaves the connection what it was, so that bytes which
+/// Dropped without an agreement it leaves the connection what it was, so that bytes which
 /// the client sent early are its next request and never reach the endpoint.
 #[derive(Debug)]
 pub(super) struct Handover {
@@ -36,7 +37,7 @@ pub(super) struct Handover {
 impl Handover {
     /// `held` are the extensions of the request.
     pub(super) fn new(switch: Switch, held: Extensions, tunnels: Tunnels) -> Self {
-        let mut request = http::Request::new(());
+        let mut request = Request::new(());
         *request.extensions_mut() = held;
         Self {
             client: hyper::upgrade::on(&mut request),
@@ -46,10 +47,33 @@ impl Handover {
         }
     }
 
+    /// What is left of the answer's source, and a tunnel if the endpoint has agreed. An answer by
+    /// which nothing is switched is an ordinary one.
+    pub(super) fn answered(
+        self,
+        answer: &mut Response<Incoming>,
+        source: Source,
+    ) -> Result<Source, UpstreamError> {
+        let (mut status, switch) = (answer.status(), self.switch.clone());
+        if !switch.is_agreed(status, answer.headers()) {
+            if switch.would_mislead(status) {
+                return Err(UpstreamError::new(UpstreamFault::Declined));
+            }
+            response::fit(answer)?;
+            return Ok(source);
+        }
+        let (source, place) = source.switched();
+        self.open(hyper::upgrade::on(&mut *answer), place);
+        switch.agree(&mut status, answer.headers_mut());
+        *answer.status_mut() = status;
+        answer.extensions_mut().insert(Tunnelled);
+        Ok(source)
+    }
+
     /// Copies until both sides have ended. Once the lease among `held` is cut, or the tunnel is
     /// asked to end, the client gets the end of the stream, before it a close frame if it speaks
     /// WebSocket, and a while to close its side. `held` and `place` live exactly as long.
-    pub(super) fn open(self, endpoint: OnUpgrade, place: Option<Place>) {
+    fn open(self, endpoint: OnUpgrade, place: Option<Place>) {
         let Self {
             client,
             switch,
