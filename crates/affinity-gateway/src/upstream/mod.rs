@@ -7,9 +7,12 @@
 //!            body, trailers, straight through <── anything else ───────────────────────┘
 //! ```
 //!
-//! The pool is keyed by the endpoint's address, so two groups never share a connection. Bodies
-//! stream in both directions; nothing here buffers or reads them. What is sent and what is left
-//! out says [`Upstream`].
+//! The pool is keyed by the endpoint's address, so two groups never share a connection, and by the
+//! runtime, on which a connection stays. Bodies stream in both directions; nothing here buffers or
+//! reads them. What is sent and what is left out says [`Upstream`].
+//!
+//! A connection over HTTP/1.1 has no task: the exchange that has it drives it, and while it is unused
+//! one task looks after all of its list.
 //!
 //! ```
 //! use std::time::Duration;

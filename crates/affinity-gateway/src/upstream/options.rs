@@ -133,7 +133,8 @@ impl UpstreamOptions {
         self
     }
 
-    /// 128 by default: how many unused connections are kept for one endpoint.
+    /// 128 by default: how many unused connections are kept for one endpoint, on each runtime from
+    /// which it is asked.
     #[must_use]
     pub fn pool_max_idle(mut self, count: usize) -> Self {
         self.pool_max_idle = count;
