@@ -31,12 +31,13 @@ impl AssignLayer {
     ///
     /// If two groups of the present rollout have one code in pins.
     pub fn new(rollouts: Rollouts, codec: Arc<PinCodec>) -> Result<Self, CodeCollision> {
+        let published = rollouts.published();
         let rollout = rollouts.current();
         let codes = codec.codes(&rollout)?;
         Ok(Self {
             state: Arc::new(State {
                 salt: DrawSalt::new(codec.service()),
-                view: Arc::new(ArcSwap::from_pointee(View::new(rollout, codes))),
+                view: Arc::new(ArcSwap::from_pointee(View::new(published, rollout, codes))),
                 rollouts,
                 codec,
                 ready: Arc::new(AlwaysReady),

@@ -3,6 +3,7 @@
 
 use std::mem;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tower_affinity_core::{
@@ -13,7 +14,7 @@ use tower_affinity_core::{
 use tracing::Span;
 
 use super::settle::Settle;
-use super::state::State;
+use super::state::{State, View};
 use super::stored::{Heard, Word, row_key};
 use crate::Arms;
 use crate::random::fresh_session;
@@ -97,10 +98,10 @@ impl Question {
     #[inline]
     pub(super) fn new(
         state: &State,
+        view: Arc<View>,
         presented: Option<Presented>,
         keys: Vec<Option<DrawKey>>,
     ) -> Self {
-        let view = state.view();
         let (shows, policy, settle, carries, sent) = match presented {
             Some(Presented {
                 shows,

@@ -15,7 +15,7 @@ use super::hand_on::{self, hand_on};
 use super::hop;
 use super::question::{Asking, Question, With};
 use super::refuse::{refusal, visited};
-use super::state::State;
+use super::state::{State, View};
 use crate::problem::is_grpc;
 use crate::record::Reload;
 use crate::wire::{Presented, Sent, Unmarked, is_navigation};
@@ -26,11 +26,14 @@ use crate::{Affinity, spans};
 pub struct Assign<S> {
     inner: S,
     state: Arc<State>,
+    /// That of the request before: as long as nothing is published, the next one looks for no other.
+    view: Arc<View>,
 }
 
 impl<S> Assign<S> {
     pub(super) fn new(inner: S, state: Arc<State>) -> Self {
-        Self { inner, state }
+        let view = state.view();
+        Self { inner, state, view }
     }
 }
 
@@ -77,7 +80,11 @@ impl<S> Assign<S> {
         }
         let experiments = self.state.experiments.as_ref();
         let keys = experiments.map(|all| all.keys(&self.state.salt, request.headers()));
-        let mut question = Question::new(&self.state, presented, keys.unwrap_or_default());
+        if !self.state.is_current(&self.view) {
+            self.view = self.state.view();
+        }
+        let view = Arc::clone(&self.view);
+        let mut question = Question::new(&self.state, view, presented, keys.unwrap_or_default());
         match question.ask(&self.state) {
             Asking::Decided(decision) => {
                 let (inner, with) = (&mut self.inner, question.with());

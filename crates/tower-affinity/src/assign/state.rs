@@ -39,14 +39,17 @@ pub(super) struct State {
 
 /// One snapshot together with the codes of its groups.
 pub(super) struct View {
+    /// How many states were published before it was made.
+    published: u64,
     pub(super) rollout: Arc<Rollout>,
     pub(super) codes: GroupCodes,
     pub(super) endpoints: Endpoints,
 }
 
 impl View {
-    pub(super) fn new(rollout: Arc<Rollout>, codes: GroupCodes) -> Self {
+    pub(super) fn new(published: u64, rollout: Arc<Rollout>, codes: GroupCodes) -> Self {
         Self {
+            published,
             rollout,
             codes,
             endpoints: Endpoints::default(),
@@ -87,12 +90,18 @@ impl State {
         Some(word.tell(hurried.flatten().as_deref().unwrap_or(store)))
     }
 
+    /// Whether a view is of the present snapshot.
+    pub(super) fn is_current(&self, view: &View) -> bool {
+        view.published == self.rollouts.published()
+    }
+
     /// The present snapshot with its codes, which are made once for each snapshot.
     pub(super) fn view(&self) -> Arc<View> {
         let view = self.view.load_full();
-        if self.rollouts.is_current(&view.rollout) {
+        if self.is_current(&view) {
             return view;
         }
+        let published = self.rollouts.published();
         let rollout = self.rollouts.current();
         let codes = self.codec.codes(&rollout).unwrap_or_else(|collision| {
             // changes are checked for this before they are published: a pin to either group is
@@ -100,7 +109,7 @@ impl State {
             tracing::error!(%collision, "codes of the rollout collide");
             GroupCodes::default()
         });
-        let view = Arc::new(View::new(rollout, codes));
+        let view = Arc::new(View::new(published, rollout, codes));
         self.view.store(Arc::clone(&view));
         view
     }

@@ -5,6 +5,7 @@ mod behind;
 mod prompted;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -27,6 +28,9 @@ pub struct Rollouts(Arc<Shared>);
 
 struct Shared {
     current: ArcSwap<Rollout>,
+    /// How many states were published: whoever holds one sees by it whether that is still the present
+    /// one, and writes nothing for that.
+    published: AtomicU64,
     /// Held while the state changes, so that no change is lost to another.
     changing: Mutex<Vec<Listener>>,
     source: Option<Box<dyn RolloutSource>>,
@@ -51,6 +55,7 @@ impl Rollouts {
     fn new(rollout: Rollout, source: Option<Box<dyn RolloutSource>>) -> Self {
         Self(Arc::new(Shared {
             current: ArcSwap::from_pointee(rollout),
+            published: AtomicU64::new(0),
             changing: Mutex::new(Vec::new()),
             source,
             behind: Behind::default(),
@@ -63,9 +68,9 @@ impl Rollouts {
         self.0.current.load_full()
     }
 
-    /// Whether `rollout` is the present snapshot.
-    pub(crate) fn is_current(&self, rollout: &Arc<Rollout>) -> bool {
-        Arc::ptr_eq(&self.0.current.load(), rollout)
+    /// How many states were published. One that is read afterwards is at least as new.
+    pub(crate) fn published(&self) -> u64 {
+        self.0.published.load(Ordering::SeqCst)
     }
 
     /// Runs `change` on the present snapshot and publishes what it gives. Changes run one after
@@ -85,6 +90,7 @@ impl Rollouts {
             .unwrap_or_else(PoisonError::into_inner);
         let next = Arc::new(change(&self.current())?);
         self.0.current.store(Arc::clone(&next));
+        self.0.published.fetch_add(1, Ordering::SeqCst);
         self.0.behind.reached(next.revision());
         for listener in listeners.iter() {
             listener(&next);

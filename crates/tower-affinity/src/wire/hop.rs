@@ -58,7 +58,7 @@ impl Wire {
     pub(super) fn marked<B>(
         &self,
         request: &mut Request<B>,
-        scope: Option<Arc<Scope>>,
+        (nth, scope): (Option<usize>, Option<Arc<Scope>>),
         at: Timestamp,
         decision: Box<Decision>,
     ) -> (Presented, Came) {
@@ -69,7 +69,7 @@ impl Wire {
         self.remove_ours(rest, Sent::ANY, headers);
         let presented = Presented {
             shows: Shows::default(),
-            scope: scope.clone(),
+            scope,
             at,
             navigation: false,
             visit: None,
@@ -78,7 +78,7 @@ impl Wire {
             sent: Sent::ANY,
         };
         let came = Came {
-            scope,
+            scope: nth,
             carrier: None,
             at,
             method: request.method().clone(),

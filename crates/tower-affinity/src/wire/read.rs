@@ -55,7 +55,8 @@ impl Presented {
 /// What the answer has to know of the request.
 #[derive(Clone, Debug)]
 pub(super) struct Came {
-    pub(super) scope: Option<Arc<Scope>>,
+    /// Which of the scopes it is in.
+    pub(super) scope: Option<usize>,
     /// `None`: what came in a query goes nowhere, and who shows a pin of another service asks for none.
     pub(super) carrier: Option<Carrier>,
     pub(super) at: Timestamp,
@@ -69,16 +70,16 @@ impl Wire {
     pub(super) fn read<B>(&self, request: &mut Request<B>) -> (Presented, Came) {
         let at = self.clock.now();
         let path = request.uri().path();
-        let scope = self
+        let nth = self
             .scopes
             .iter()
-            .find(|scope| scope.path.matches(path))
-            .cloned();
+            .position(|scope| scope.path.matches(path));
+        let scope = nth.and_then(|nth| self.scopes.get(nth)).cloned();
         let sent = Sent::of(request.headers());
         if sent.has(Sent::HOP)
             && let Some(decision) = self.hop(request, at)
         {
-            return self.marked(request, scope, at, decision);
+            return self.marked(request, (nth, scope), at, decision);
         }
         let by_query = self.carriers.header.then(|| query::take(request)).flatten();
         let method = request.method().clone();
@@ -148,7 +149,7 @@ impl Wire {
                 hint: hint.group().cloned(),
                 page_load: moves_on && is_page_load(&method, headers),
             },
-            scope: scope.clone(),
+            scope,
             at,
             navigation: restarts && is_navigation(&method, headers),
             carries,
@@ -159,7 +160,7 @@ impl Wire {
         (
             presented,
             Came {
-                scope,
+                scope: nth,
                 carrier,
                 at,
                 method,

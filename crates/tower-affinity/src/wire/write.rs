@@ -64,7 +64,8 @@ impl Wire {
             Some(WriteBack::Clear) => self.clear(came, headers),
             None => false,
         };
-        let Some(scope) = &came.scope else { return };
+        let scope = came.scope.and_then(|nth| self.scopes.get(nth));
+        let Some(scope) = scope else { return };
         if scope.policy().level == Level::Follow {
             came.hint.write(scope, &came.method, response);
             return;
