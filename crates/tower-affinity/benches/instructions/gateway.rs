@@ -46,11 +46,14 @@ impl<B> Service<Request<B>> for Pod {
 /// What gives the service of an endpoint.
 pub(crate) type Connect = fn(&Arc<Endpoint>) -> Pod;
 
-/// A gateway of two groups with three endpoints each.
-pub(crate) fn gateway(rollouts: Rollouts) -> GatewayService<GroupBalance<Connect>> {
+/// A gateway of two groups with so many endpoints each.
+pub(crate) fn gateway(rollouts: Rollouts, endpoints: u16) -> GatewayService<GroupBalance<Connect>> {
     let groups = Groups::default();
-    for (name, first) in [("9f1c2ab", 7001), ("c3d4e5f", 7004)] {
-        let endpoints = (first..first + 3).map(|port| ([127, 0, 0, 1], port).into());
+    for (name, network) in [("9f1c2ab", 1), ("c3d4e5f", 2)] {
+        let endpoints = (0..endpoints).map(|nth| {
+            let [high, low] = nth.to_be_bytes();
+            ([10, network, high, low], 8080).into()
+        });
         groups.update(&name.parse().unwrap(), endpoints);
     }
     let recorder = Recorder::new(Arc::new(DebuggingRecorder::new()));

@@ -25,13 +25,14 @@ const fn path(name: &'static str, without: &'static str) -> Path {
     Path { name, without }
 }
 
-pub(crate) const ALL: [Path; 6] = [
+pub(crate) const ALL: [Path; 7] = [
     path("affinity/pinned", "service/pinned"),
     path("affinity/new", "service/new"),
     path("affinity/moved", "service/pinned"),
     path("gateway/pinned", "pod/pinned"),
     path("gateway/new", "pod/new"),
     path("gateway/moved", "pod/pinned"),
+    path("gateway/many-endpoints", "pod/pinned"),
 ];
 
 /// Sends the requests of one way: through `affinity` to its `service`, or through the `gateway` to a
@@ -42,6 +43,7 @@ pub(crate) fn run(name: &str) {
     let (through, kind) = name.split_once('/').unwrap();
     let before = rollouts();
     let line = cookies(&token(&mut with_layer(before.clone())));
+    let endpoints = if kind == "many-endpoints" { 5_000 } else { 3 };
     let (cookies, rollouts, kind) = match kind {
         "new" => (None, before, Kind::Assigned),
         "moved" => (Some(&line), aborted(&before), Kind::Moved),
@@ -56,7 +58,7 @@ pub(crate) fn run(name: &str) {
             count(|| drop(call(&mut service, request(cookies))));
         }
         "gateway" => {
-            let mut gateway = gateway(rollouts);
+            let mut gateway = gateway(rollouts, endpoints);
             check(&call(&mut gateway, asked(cookies)), kind);
             count(|| read(call(&mut gateway, asked(cookies))));
         }
