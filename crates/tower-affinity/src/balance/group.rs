@@ -67,7 +67,7 @@ impl Group {
     ///
     /// What is noted against an endpoint ends the calm at once; a request that has asked just before
     /// may still go there, as it may have been sent just before. The calm begins again only while no
-    /// other change is noted ([`Group::refresh`]): what is missed until then costs a look at all.
+    /// other change is noted ([`Group::settle`]): what is missed until then costs a look at all.
     pub(super) fn is_calm(&self) -> bool {
         self.calm.load(Ordering::Relaxed)
     }
@@ -77,7 +77,13 @@ impl Group {
         self.calm.store(false, Ordering::Relaxed);
     }
 
-    /// Whether the calm could begin again: then it is worth a [`Group::refresh`].
+    /// Notes whether all endpoints take their whole share. Called by one thread at a time, also for a
+    /// list that is not the present one any more: nobody picks from that for longer than a moment.
+    pub(super) fn settle(&self) {
+        self.calm.store(self.has_settled(), Ordering::Relaxed);
+    }
+
+    /// Whether the calm could begin again: then it is worth a [`Group::settle`].
     pub(super) fn has_settled(&self) -> bool {
         self.endpoints.iter().all(|endpoint| endpoint.is_plain())
     }
@@ -120,7 +126,7 @@ impl Group {
     pub(super) fn refresh(&self, now: Timestamp) {
         let ready = self.endpoints.iter().any(|endpoint| endpoint.is_ready());
         self.load.refresh(ready, now);
-        self.calm.store(self.has_settled(), Ordering::Relaxed);
+        self.settle();
     }
 }
 

@@ -445,7 +445,7 @@ impl Groups {
     fn is_calm(&self, group: &Group) -> bool {
         if !group.is_calm() && group.has_settled() {
             let _change = self.change();
-            group.refresh(self.0.clock.now());
+            group.settle();
         }
         group.is_calm()
     }

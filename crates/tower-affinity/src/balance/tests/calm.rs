@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use tower_affinity_core::Timestamp;
+use tower_affinity_core::{Readiness, Ready, Timestamp};
 use tower_affinity_testing::{HandClock, START, name};
 
 use super::super::outcome::Outcome;
@@ -134,4 +134,24 @@ fn no_order_of_notes_hides_one() {
             group.endpoints
         );
     }
+}
+
+/// A request may still look at a list that was taken away meanwhile.
+#[test]
+fn what_is_seen_of_an_old_list_says_nothing_of_the_present_one() {
+    let clock = HandClock::at(Timestamp::from_secs(START));
+    let groups = Groups::new(clock.clone());
+    groups.update(&name("a"), [0, 1].map(address));
+    unhealthy(&groups, "a", 1);
+    let old = groups.table();
+    groups.clear(&name("a"));
+    let old = old.get(&name("a")).unwrap();
+    let endpoints = &old.endpoints;
+    endpoints.iter().for_each(|endpoint| {
+        endpoint.report(Source::Health, EndpointState::Ready);
+    });
+    old.settle();
+    assert!(old.is_calm());
+    let ready = groups.of(&name("a"));
+    assert!(matches!(ready, Ready::No { .. }), "the old list is ready");
 }
