@@ -139,9 +139,7 @@ fn no_order_of_notes_hides_one() {
 /// A request may still look at a list that was taken away meanwhile.
 #[test]
 fn what_is_seen_of_an_old_list_says_nothing_of_the_present_one() {
-    let clock = HandClock::at(Timestamp::from_secs(START));
-    let groups = Groups::new(clock.clone());
-    groups.update(&name("a"), [0, 1].map(address));
+    let groups = groups(&[("a", 2)]);
     unhealthy(&groups, "a", 1);
     let old = groups.table();
     groups.clear(&name("a"));
