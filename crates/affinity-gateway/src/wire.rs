@@ -42,7 +42,7 @@ impl Wire {
         Self::over(TcpStream::connect(address).await.expect("connect"))
     }
 
-    fn over(stream: TcpStream) -> Self {
+    pub(crate) fn over(stream: TcpStream) -> Self {
         Self {
             stream,
             unread: Vec::new(),

@@ -102,6 +102,15 @@ where
         !self.is_open()
     }
 
+    /// Keeps a connection that was opened for nothing.
+    pub(super) fn keep(mut self: Box<Self>) {
+        // only one that was driven once knows that it is free
+        self.drive();
+        if self.is_free() {
+            self.give_back();
+        }
+    }
+
     pub(super) fn since(&self) -> Instant {
         self.since
     }

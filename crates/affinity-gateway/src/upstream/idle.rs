@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -28,6 +29,8 @@ pub(super) struct Idle<B> {
     lasts: Duration,
     /// Something came up on one of them.
     stirred: Arc<Notify>,
+    /// One was given back while somebody waited for one.
+    kept: Notify,
     list: Mutex<List<B>>,
 }
 
@@ -35,6 +38,17 @@ struct List<B> {
     /// The coldest in front.
     connections: VecDeque<Box<Connection<B>>>,
     is_watched: bool,
+    /// How many wait for a connection.
+    waiting: usize,
+}
+
+/// One who waits for a connection, until it is dropped.
+struct Waits<'a, B>(&'a Idle<B>);
+
+impl<B> Drop for Waits<'_, B> {
+    fn drop(&mut self) {
+        self.0.list().waiting -= 1;
+    }
 }
 
 impl<B> Idle<B> {
@@ -44,9 +58,11 @@ impl<B> Idle<B> {
             most,
             lasts,
             stirred: Arc::default(),
+            kept: Notify::new(),
             list: Mutex::new(List {
                 connections: VecDeque::new(),
                 is_watched: false,
+                waiting: 0,
             }),
         }
     }
@@ -86,6 +102,23 @@ where
         list.connections.pop_back()
     }
 
+    /// The next connection that somebody gives back.
+    ///
+    /// Cancel safe: a connection that is not taken here stays for others.
+    pub(super) async fn returned(&self) -> Box<Connection<B>> {
+        self.list().waiting += 1;
+        let _waits = Waits(self);
+        loop {
+            let mut kept = pin!(self.kept.notified());
+            // before the look: what is given back after it wakes this one
+            kept.as_mut().enable();
+            if let Some(connection) = self.take(Instant::now()) {
+                return connection;
+            }
+            kept.await;
+        }
+    }
+
     /// Keeps a connection that is free, unless there are enough.
     pub(super) fn keep(self: &Arc<Self>, connection: Box<Connection<B>>) {
         let mut list = self.list();
@@ -93,6 +126,9 @@ where
             return;
         }
         list.connections.push_back(connection);
+        if list.waiting > 0 {
+            self.kept.notify_one();
+        }
         if !std::mem::replace(&mut list.is_watched, true) {
             drop(list);
             let watch = Watch(Arc::downgrade(self));

@@ -5,7 +5,8 @@ use std::{net::SocketAddr, sync::Arc};
 use arc_swap::ArcSwap;
 use http::Request;
 use http_body::Body;
-use tokio::{runtime::Handle, time::Instant};
+use tokio::{runtime::Handle, sync::oneshot, time::Instant};
+use tower_affinity::respond::UpstreamFault;
 
 use super::{
     UpstreamError,
@@ -92,11 +93,37 @@ where
         idle.take(now)
     }
 
+    /// Sends a request over the connection that is there first: a new one, or one that comes back.
+    ///
+    /// Who finds no connection must not depend on a new one alone: an endpoint that takes connections
+    /// slowly drops some of a burst of them, and the next attempt of the kernel is a second later.
     async fn open(self: Arc<Self>, request: Request<B>) -> Result<Come, UpstreamError> {
-        let stream = self.shared.http1.dial(self.address).await;
-        let stream = stream.map_err(|error| UpstreamError::caused(unopened(&error), error))?;
-        let mut connection = Connection::open(stream, &self.home()).await?;
+        let home = self.home();
+        let (sender, opened) = oneshot::channel();
+        let (slot, of) = (Arc::clone(&self), Arc::clone(&home));
+        tokio::spawn(async move {
+            let opened = slot.dial(&of).await;
+            if let Err(Ok(connection)) = sender.send(opened) {
+                // the request has gone another way: the next one has it
+                connection.keep();
+            }
+        });
+        let mut connection = tokio::select! {
+            biased;
+            opened = opened => match opened {
+                Ok(opened) => opened?,
+                // the runtime ends
+                Err(_) => return Err(UpstreamError::new(UpstreamFault::Connect)),
+            },
+            returned = home.returned() => returned,
+        };
         connection.send(self, request);
         Ok(Come::Link(connection))
+    }
+
+    async fn dial(&self, home: &Arc<Idle<B>>) -> Result<Box<Connection<B>>, UpstreamError> {
+        let stream = self.shared.http1.dial(self.address).await;
+        let stream = stream.map_err(|error| UpstreamError::caused(unopened(&error), error))?;
+        Ok(Connection::open(stream, home).await?)
     }
 }

@@ -20,14 +20,19 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
-use tokio::{runtime, sync::mpsc};
+use tokio::{
+    net::{TcpSocket, TcpStream},
+    runtime,
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 use tower::ServiceExt;
 use tower_affinity::respond::UpstreamFault;
 
 use crate::{
     serve::Tunnels,
     upstream::{AnswerBody, EndpointService, Upstream, UpstreamOptions},
-    wire::{endpoint, eventually, within},
+    wire::{Wire, endpoint, eventually, within},
 };
 
 type Leaf = EndpointService<Full<Bytes>>;
@@ -99,6 +104,42 @@ async fn the_warmest_connection_is_used_first() {
     for _ in 0..5 {
         assert_eq!(text(ask(&leaf, "/").await).await, warmest);
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_comes_back_is_used_where_no_other_opens() {
+    const A_MOMENT: Duration = Duration::from_millis(50);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let leaf = leaf(
+        address,
+        UpstreamOptions::new().connect_timeout(Duration::from_secs(60)),
+    );
+    let asked = |path| {
+        let leaf = leaf.clone();
+        tokio::spawn(async move { text(ask(&leaf, path).await).await })
+    };
+    let first = asked("/first");
+    let (stream, _) = within("a connection", listener.accept()).await.unwrap();
+    let mut wire = Wire::over(stream);
+    assert!(wire.head().await.starts_with("GET /first "));
+    // until the system drops what would open another one
+    let mut queued = Vec::new();
+    while let Ok(opened) = timeout(A_MOMENT, TcpStream::connect(address)).await {
+        queued.push(opened.unwrap());
+        assert!(queued.len() < 64, "the queue has no end");
+    }
+    let second = asked("/second");
+    sleep(A_MOMENT).await;
+    assert!(!second.is_finished(), "it has found a connection");
+    wire.send(answer("one")).await;
+    assert_eq!(within("the first", first).await.unwrap(), "one");
+    let head = within("the second on the same connection", wire.head()).await;
+    assert!(head.starts_with("GET /second "), "{head}");
+    wire.send(answer("two")).await;
+    assert_eq!(within("the second", second).await.unwrap(), "two");
 }
 
 #[tokio::test]
@@ -220,7 +261,7 @@ async fn an_answer_that_comes_in_pieces_returns_its_connection_at_its_end() {
                 wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
                     .await;
                 for piece in ["3\r\none\r\n", "3\r\ntwo\r\n", "0\r\n", "x-sum: 1\r\n\r\n"] {
-                    tokio::time::sleep(Duration::from_millis(2)).await;
+                    sleep(Duration::from_millis(2)).await;
                     wire.send(piece).await;
                 }
             }
@@ -277,7 +318,7 @@ async fn an_upload_goes_on_while_the_answer_is_not_read() {
     let empty = http_body_util::Empty::new().map_err(|never| match never {});
     let body = http_body_util::combinators::UnsyncBoxBody::new(empty);
     let request = Request::get("/next").body(body).unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    sleep(Duration::from_millis(50)).await;
     let answer = within("the next answer", leaf.oneshot(request))
         .await
         .unwrap();
@@ -339,7 +380,7 @@ async fn each_exchange_of_a_connection_has_its_own_time() {
                 wire.rest().await;
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(40)).await;
+            sleep(Duration::from_millis(40)).await;
             wire.send(answer("ok")).await;
         }
     })
