@@ -71,6 +71,38 @@ where
     server.drain(deadline).await
 }
 
+/// The service that is served, as [`serve`] asks for it.
+pub(crate) trait Served<B>:
+    Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send + 'static>
+    + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S, B> Served<B> for S where
+    S: Service<
+            Request<Incoming>,
+            Response = Response<B>,
+            Error = Infallible,
+            Future: Send + 'static,
+        > + Clone
+        + Send
+        + 'static
+{
+}
+
+/// The body of its answers.
+pub(crate) trait ServedBody:
+    Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static
+{
+}
+
+impl<B> ServedBody for B where
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static
+{
+}
+
 /// What the accept loops of one server share, each of which may run on a runtime of its own.
 pub(super) struct Server {
     protocol: Arc<Protocol>,
@@ -105,13 +137,8 @@ impl Server {
     /// all has to be over.
     pub(super) async fn accept<S, B>(&self, listener: Arc<TcpListener>, service: S) -> Instant
     where
-        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        S: Served<B>,
+        B: ServedBody,
     {
         // Owned here: borrowed over an await, it would have to be `Sync`.
         let service = service;
@@ -150,13 +177,8 @@ impl Server {
 
     fn begin<S, B>(&self, service: S, (stream, peer): (TcpStream, SocketAddr))
     where
-        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        S: Served<B>,
+        B: ServedBody,
     {
         let (protocol, ending) = (Arc::clone(&self.protocol), self.ending.clone());
         let (place, limits) = (self.limits.free_place(), self.limits.clone());

@@ -1,17 +1,12 @@
 //! [`Workers`]: threads that serve, each with a runtime of its own.
 
 use std::{
-    convert::Infallible,
     future::Future,
     io, iter,
     sync::{Arc, Weak},
     thread,
 };
 
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body::Body;
-use hyper::body::Incoming;
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
@@ -20,9 +15,11 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use tower_service::Service;
 
-use super::{Drained, ServeOptions, Shutdown, Tunnels, listen::Server};
+use super::{
+    Drained, ServeOptions, Shutdown, Tunnels,
+    listen::{Served, ServedBody, Server},
+};
 
 /// Runtimes of one thread each: a connection stays on the thread that accepted it, with all that
 /// its requests open, so that nothing of a request wakes another core. They are used as evenly as
@@ -64,13 +61,8 @@ impl Workers {
         impl Future<Output = Drained> + Send + use<S, B>,
     )>
     where
-        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        S: Served<B>,
+        B: ServedBody,
     {
         let server = Arc::new(Server::new(options, tunnels, shutdown));
         let (over, mut sockets) = (CancellationToken::new(), Vec::new());
@@ -127,13 +119,8 @@ impl Workers {
 /// Accepts from all of a worker's listeners until the shutdown.
 async fn accept<S, B>(server: Arc<Server>, listeners: Vec<Arc<TcpListener>>, service: S) -> Instant
 where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    S: Served<B>,
+    B: ServedBody,
 {
     let mut loops = JoinSet::new();
     for listener in listeners {
