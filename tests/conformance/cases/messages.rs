@@ -165,6 +165,10 @@ fn lengths() -> Vec<Case> {
             "below the length of several DATA",
             with("1", &[data(1, b"body"), body()]),
         ),
+        wrong(
+            "of the first DATA alone",
+            with("4", &[data(1, b"body"), body()]),
+        ),
         wrong("above the length of the body", with("5", &[body()])),
         wrong(
             "above the length of several DATA",

@@ -9,13 +9,14 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use http::{HeaderMap, HeaderName, header};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Duration, Instant};
 
-use super::{forwarded::is_twin, hop};
+use super::{forwarded::is_twin, hop, whole::Whole};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -35,7 +36,7 @@ pin_project! {
     #[derive(Debug)]
     pub(super) struct Forwarded<B> {
         #[pin]
-        inner: Passed<B>,
+        inner: Passed<Whole<B>>,
         // none where there is nothing to send
         progress: Option<Progress>,
     }
@@ -75,7 +76,7 @@ impl Drop for EndsUpload {
 }
 
 impl<B> Forwarded<B> {
-    pub(super) fn new(inner: B, progress: Option<Progress>) -> Self {
+    pub(super) fn new(inner: Whole<B>, progress: Option<Progress>) -> Self {
         Self {
             inner: Passed::new(inner),
             progress,
@@ -120,7 +121,7 @@ where
     B: Body,
     B::Error: Into<BoxError>,
 {
-    type Data = B::Data;
+    type Data = Bytes;
     /// An error never looks like the body's end: what was sent of it is seen to be short.
     type Error = BoxError;
 

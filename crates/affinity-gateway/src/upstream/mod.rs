@@ -74,6 +74,7 @@ mod switch;
 mod timeouts;
 mod timer;
 mod tunnel;
+mod whole;
 
 #[cfg(test)]
 mod tests;

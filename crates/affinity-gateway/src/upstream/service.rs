@@ -28,6 +28,7 @@ use super::{
     request::{Target, prepare},
     slot::Slot,
     tunnel::Handover,
+    whole::Whole,
 };
 use crate::serve::{Interim, Tunnels};
 
@@ -143,6 +144,7 @@ where
         }
         let now = Instant::now();
         let upload = (!body.is_end_stream()).then(|| Progress::begin(now));
+        let body = Whole::new(body, !target.http2);
         let body = Forwarded::new(body, upload.clone());
         let mut request = Request::from_parts(parts, body);
         if let Some(interim) = interim {

@@ -1,6 +1,6 @@
 //! What is kept for one endpoint.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{future::poll_fn, net::SocketAddr, pin::Pin, sync::Arc};
 
 use arc_swap::ArcSwap;
 use http::Request;
@@ -16,6 +16,7 @@ use super::{
     link::{Come, Head},
     pools::Shared,
     timeouts::EndpointTimeouts,
+    whole::awaits_end,
 };
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -77,12 +78,31 @@ where
 {
     /// Sends a request over the warmest connection that is unused, or over a new one.
     pub(super) fn send(self: Arc<Self>, now: Instant, request: Request<B>) -> Head {
+        if awaits_end(request.body()) {
+            return Head::apart(self.after_end(request));
+        }
         match self.unused(now) {
             Some(mut connection) => {
                 connection.send(self, request);
                 Head::Sent(connection)
             }
             None => Head::apart(self.open(request)),
+        }
+    }
+
+    /// Sends a request whose head says that nothing follows, once nothing has followed.
+    async fn after_end(self: Arc<Self>, mut request: Request<B>) -> Result<Come, UpstreamError> {
+        while let Some(frame) = poll_fn(|cx| Pin::new(request.body_mut()).poll_frame(cx)).await {
+            if let Err(error) = frame {
+                return Err(UpstreamError::caused(UpstreamFault::RequestBody, error));
+            }
+        }
+        match self.unused(Instant::now()) {
+            Some(mut connection) => {
+                connection.send(self, request);
+                Ok(Come::Link(connection))
+            }
+            None => self.open(request).await,
         }
     }
 

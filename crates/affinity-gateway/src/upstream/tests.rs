@@ -7,6 +7,7 @@ mod fields;
 mod hostile;
 mod http2;
 mod interim;
+mod lengths;
 mod peers;
 mod pooling;
 mod secure;

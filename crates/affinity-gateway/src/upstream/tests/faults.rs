@@ -32,6 +32,7 @@ use crate::{
         deadline::Deadline,
         error::unopened,
         timer::Timer,
+        whole::Whole,
     },
     wire::{Running, Wire, endpoint, within},
 };
@@ -126,7 +127,8 @@ async fn silent_endpoint_times_out() {
 async fn the_time_counts_from_the_last_progress_of_the_upload() {
     let start = Instant::now();
     let progress = Some(Progress::begin(start));
-    let mut upload = Forwarded::new(Full::new(Bytes::from_static(b"part")), progress.clone());
+    let part = Whole::new(Full::new(Bytes::from_static(b"part")), true);
+    let mut upload = Forwarded::new(part, progress.clone());
     let limits = Limits::default().response(Duration::from_secs(10));
     let mut deadline = Deadline::new(start, &limits, progress);
     let mut timer = Timer::default();
