@@ -1,10 +1,12 @@
 //! The path of a request through the gateway.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use http::Extensions;
 use hyper::body::Incoming;
 use tower::ServiceBuilder;
-use tower_affinity::balance::{Connect, Endpoint, GroupBalance, ReplayBody};
+use tower_affinity::balance::{Connect, Endpoint, GroupBalance, Lease, ReplayBody};
 use tower_affinity::store::GuardedStore;
 use tower_affinity::{AffinityLayer, BuildError, GatewayLayer, GatewayService};
 
@@ -33,6 +35,14 @@ impl Connect<Sent> for Dial {
 
     fn connect(&self, endpoint: &Arc<Endpoint>) -> Self::Service {
         self.0.endpoint(endpoint.address())
+    }
+
+    fn attempt(
+        &self,
+        lease: &Lease,
+        extensions: Cow<'_, Extensions>,
+    ) -> (Self::Service, Extensions) {
+        self.connect(lease.endpoint()).attempt(lease, extensions)
     }
 }
 

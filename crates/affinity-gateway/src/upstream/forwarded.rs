@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use tower_affinity::PeerAddr;
 
-use super::hop::Found;
-use crate::scheme::Scheme;
+use super::{hop::Found, told::Told};
 use crate::trust::{TrustedProxies, X_FORWARDED_FOR};
 
 /// Sets `X-Forwarded-For`, `-Proto` and `-Host`.
@@ -17,13 +16,14 @@ use crate::trust::{TrustedProxies, X_FORWARDED_FOR};
 /// are removed. Twins of the names are removed in any case: see [`is_twin`].
 pub(super) fn set(
     headers: &mut HeaderMap,
-    peer: Option<PeerAddr>,
-    scheme: Scheme,
+    told: &Told,
     host: &HeaderValue,
     trusted: &TrustedProxies,
     found: Found,
 ) {
-    let is_trusted = peer.is_some_and(|PeerAddr(peer)| trusted.contains(peer.ip()));
+    let is_trusted = told
+        .peer
+        .is_some_and(|PeerAddr(peer)| trusted.contains(peer.ip()));
     let mut chain = Vec::new();
     if found.forwarded {
         let twins: Vec<HeaderName> = headers.keys().filter(|n| is_twin(n)).cloned().collect();
@@ -41,7 +41,7 @@ pub(super) fn set(
             }
         }
     }
-    let Some(PeerAddr(peer)) = peer else {
+    let Some(PeerAddr(peer)) = told.peer else {
         return;
     };
     let address = Text::of(peer.ip().to_canonical());
@@ -57,7 +57,9 @@ pub(super) fn set(
         Ok(chain) => headers.insert(X_FORWARDED_FOR, chain),
         Err(_) => headers.remove(X_FORWARDED_FOR),
     };
-    headers.entry(X_FORWARDED_PROTO).or_insert(scheme.value());
+    headers
+        .entry(X_FORWARDED_PROTO)
+        .or_insert(told.scheme.value());
     headers
         .entry(X_FORWARDED_HOST)
         .or_insert_with(|| host.clone());
@@ -144,6 +146,7 @@ mod tests {
     )]
 
     use super::*;
+    use crate::scheme::Scheme;
 
     /// The scheme that an endpoint is told for a request of `peer` that says `said` itself.
     fn told(peer: &str, scheme: Scheme, said: Option<&'static str>) -> HeaderValue {
@@ -152,10 +155,14 @@ mod tests {
         if let Some(said) = said {
             headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(said));
         }
-        let peer = Some(PeerAddr(peer.parse().unwrap()));
+        let told = Told {
+            peer: Some(PeerAddr(peer.parse().unwrap())),
+            scheme,
+            ..Told::default()
+        };
         let host = HeaderValue::from_static("a");
         let found = Found::among(&headers);
-        set(&mut headers, peer, scheme, &host, &trusted, found);
+        set(&mut headers, &told, &host, &trusted, found);
         headers[X_FORWARDED_PROTO].clone()
     }
 

@@ -73,6 +73,7 @@ mod stream;
 mod switch;
 mod timeouts;
 mod timer;
+mod told;
 mod tunnel;
 mod whole;
 

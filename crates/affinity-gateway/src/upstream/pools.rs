@@ -56,12 +56,17 @@ where
 }
 
 impl<B> Shared<B> {
+    /// Whether any group's endpoints do, so that the group of a request is of interest.
+    pub(super) fn speaks_http2(&self) -> bool {
+        !self.http2.is_empty()
+    }
+
     /// The HTTP/2 connections for the endpoints of `group`; `None` if they speak HTTP/1.1.
     pub(super) fn http2<'a>(
         &self,
         group: impl FnOnce() -> Option<&'a GroupName>,
     ) -> Option<&Http2<B>> {
-        if self.http2.is_empty() {
+        if !self.speaks_http2() {
             return None;
         }
         let own = group().and_then(|group| self.options.groups.get(group));

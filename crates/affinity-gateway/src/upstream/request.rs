@@ -5,14 +5,13 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri, Version, header, request::Parts, uri::Authority};
 use http_body::Body;
-use tower_affinity::PeerAddr;
-
 use tower_affinity::respond::UpstreamFault;
 
 use super::{
     UpstreamError, forwarded,
     hop::{self, Found},
     switch::{Asked, Switch},
+    told::Told,
 };
 use crate::trust::TrustedProxies;
 
@@ -34,14 +33,13 @@ pub(super) fn prepare(
     parts: &mut Parts,
     body: &impl Body,
     target: Target,
+    told: &Told,
     trusted: &TrustedProxies,
 ) -> Result<Option<Switch>, UpstreamError> {
     let found = Found::among(&parts.headers);
     let asked = Asked::by(parts);
     let trailers = found.hop && hop::has_token(&parts.headers, &header::TE, "trailers");
     let (host, is_host) = host(parts);
-    let peer = parts.extensions.get::<PeerAddr>().copied();
-    let scheme = parts.extensions.get().copied().unwrap_or_default();
 
     if target.http2 {
         parts.uri = target_in_http2(parts, &host, target)?;
@@ -55,7 +53,7 @@ pub(super) fn prepare(
     if found.expect {
         headers.remove(header::EXPECT);
     }
-    forwarded::set(headers, peer, scheme, &host, trusted, found);
+    forwarded::set(headers, told, &host, trusted, found);
     if trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
     }

@@ -1,20 +1,18 @@
 //! The pool of connections, and the service of one endpoint.
 
 use std::{
+    borrow::Cow,
     fmt,
     net::SocketAddr,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use http::{Request, Response};
+use http::{Extensions, Request, Response};
 use http_body::Body;
-use hyper::ext::Protocol;
+use hyper::{ext::Protocol, upgrade::OnUpgrade};
 use tokio::time::Instant;
-use tower_affinity::{
-    balance::{Again, Lease},
-    core::GroupName,
-};
+use tower_affinity::{balance::Lease, core::GroupName};
 use tower_service::Service;
 
 use super::{
@@ -27,10 +25,11 @@ use super::{
     pools::{Shared, Slots},
     request::{Target, prepare},
     slot::Slot,
+    told::Told,
     tunnel::Handover,
     whole::Whole,
 };
-use crate::serve::{Interim, Tunnels};
+use crate::serve::Tunnels;
 
 /// All connections to endpoints. A clone is another handle to the same pool.
 ///
@@ -53,6 +52,8 @@ pub struct Upstream<B> {
 pub struct EndpointService<B> {
     slot: Arc<Slot<Forwarded<B>>>,
     group: Option<GroupName>,
+    /// What was read of the extensions of the one request that it is for.
+    told: Option<Told>,
 }
 
 impl<B> EndpointService<B> {
@@ -63,6 +64,28 @@ impl<B> EndpointService<B> {
             group: Some(group),
             ..self
         }
+    }
+
+    /// The service for one attempt, and the extensions with which it takes the request: none, since
+    /// they are read here. Only a tunnel needs them for as long as it lasts.
+    pub(crate) fn attempt(
+        self,
+        lease: &Lease,
+        extensions: Cow<'_, Extensions>,
+    ) -> (Self, Extensions) {
+        if extensions.get::<OnUpgrade>().is_some() {
+            let mut extensions = extensions.into_owned();
+            extensions.insert(lease.clone());
+            return (self, extensions);
+        }
+        let speaks_http2 = self.slot.shared.speaks_http2();
+        let group = speaks_http2.then(|| lease.group().clone());
+        let service = Self {
+            group: group.or(self.group),
+            told: Some(Told::by(&extensions)),
+            ..self
+        };
+        (service, Extensions::new())
     }
 }
 
@@ -89,6 +112,7 @@ impl<B> Upstream<B> {
         EndpointService {
             slot: self.slots.of(address, &self.shared),
             group: None,
+            told: None,
         }
     }
 }
@@ -121,24 +145,24 @@ where
         };
         let options = &shared.options;
         let limits = options.limits.of(parts.uri.path());
-        let prepared = prepare(&mut parts, &body, target, &options.trusted_proxies);
+        let told = self.told.take();
+        let told = told.unwrap_or_else(|| Told::by(&parts.extensions));
+        let prepared = prepare(&mut parts, &body, target, &told, &options.trusted_proxies);
         let switch = match prepared {
             Ok(switch) => switch,
             Err(error) => return ResponseFuture::refused(error),
         };
-        // all attempts of a request share the time that it has
-        let elapsed = parts.extensions.get().map(|again: &Again| again.elapsed);
-        let limits = limits.after(elapsed.unwrap_or_default());
-        let (interim, protocol) = match target.http2 {
-            true => (None, parts.extensions.remove::<Protocol>()),
-            false => (parts.extensions.remove::<Interim>(), None),
+        let limits = limits.after(told.elapsed);
+        let protocol = match target.http2 {
+            true => parts.extensions.remove::<Protocol>(),
+            false => None,
         };
         let handover = switch.map(|switch| {
             let held = std::mem::take(&mut parts.extensions);
             Box::new(Handover::new(switch, held, shared.tunnels.clone()))
         });
-        // what is in them is not for the endpoint; their room serves for what follows
-        parts.extensions.clear();
+        // what is in them is not for the endpoint
+        parts.extensions = Extensions::new();
         if let Some(protocol) = protocol {
             parts.extensions.insert(protocol);
         }
@@ -147,7 +171,9 @@ where
         let body = Whole::new(body, !target.http2);
         let body = Forwarded::new(body, upload.clone());
         let mut request = Request::from_parts(parts, body);
-        if let Some(interim) = interim {
+        if let Some(interim) = told.interim
+            && !target.http2
+        {
             interim::pass_on(&mut request, interim);
         }
         let head = match http2 {
@@ -178,6 +204,7 @@ impl<B> Clone for EndpointService<B> {
         Self {
             slot: Arc::clone(&self.slot),
             group: self.group.clone(),
+            told: self.told.clone(),
         }
     }
 }

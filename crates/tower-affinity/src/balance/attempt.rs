@@ -1,9 +1,10 @@
 //! One attempt at an endpoint, and how it ended.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::net::SocketAddr;
 
-use http::{Request, Response, StatusCode};
+use http::{Extensions, HeaderMap, Response, StatusCode};
 use tower_affinity_core::GroupName;
 use tracing::Span;
 use tracing::field::Empty;
@@ -74,9 +75,9 @@ impl Attempt {
     }
 
     /// Begins: whoever logs or traces the request is told.
-    pub(super) fn begin<B>(&self, request: &Request<B>) -> Span {
+    pub(super) fn begin(&self, extensions: &Extensions) -> Span {
         let endpoint = self.lease.endpoint().address();
-        let account = Account::of(request.extensions());
+        let account = Account::of(extensions);
         let nth = account.map(|account| account.attempt(endpoint));
         tracing::debug_span!(
             target: SPANS,
@@ -92,14 +93,14 @@ impl Attempt {
     }
 
     /// Tells an endpoint that serves in place of the session's own that it does.
-    pub(super) fn tell<B>(&self, request: &mut Request<B>) {
+    pub(super) fn tell(&self, headers: &mut HeaderMap, extensions: &mut Cow<'_, Extensions>) {
         let Some(served) = self.lease.bound_to() else {
             return;
         };
-        let affinity: Option<&Affinity> = request.extensions().get();
+        let affinity: Option<&Affinity> = extensions.get();
         if let Some(affinity) = affinity.and_then(|affinity| affinity.left_for(served)) {
-            correct(request.headers_mut(), &affinity);
-            request.extensions_mut().insert(affinity);
+            correct(headers, &affinity);
+            extensions.to_mut().insert(affinity);
         }
     }
 

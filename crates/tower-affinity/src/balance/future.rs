@@ -1,12 +1,14 @@
 //! The future of [`GroupBalance`](super::GroupBalance).
 
+use std::borrow::Cow;
 use std::fmt;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Extensions, Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
@@ -70,16 +72,20 @@ where
     /// Begins with `attempt`; `again` is what further ones need.
     pub(super) fn begin(
         shared: Arc<Shared<C>>,
-        request: Request<ReplayBody<B>>,
+        mut request: Request<ReplayBody<B>>,
         attempt: Attempt,
         again: Option<Plan<B>>,
     ) -> Self {
-        let span = attempt.begin(&request);
+        let extensions = match &again {
+            Some(plan) => Cow::Borrowed(plan.extensions()),
+            None => Cow::Owned(mem::take(request.extensions_mut())),
+        };
+        let span = attempt.begin(&extensions);
         // a service that has to be waited for is asked again when it is known who waits
         let mut nobody = Context::from_waker(Waker::noop());
         let connect = &*shared.connect;
         Self(Box::pin(Serving {
-            state: State::attempt(connect, request, &attempt, &span, &mut nobody),
+            state: State::attempt(connect, request, extensions, &attempt, &span, &mut nobody),
             attempt: Some(attempt),
             again,
             shared,
@@ -104,9 +110,11 @@ where
     S: Service<Request<ReplayBody<B>>>,
     S::Error: Into<BoxError>,
 {
+    /// Has `connect` begin with `request`, which gets its `extensions` here.
     fn attempt<C>(
         connect: &C,
         mut request: Request<ReplayBody<B>>,
+        mut extensions: Cow<'_, Extensions>,
         attempt: &Attempt,
         span: &Span,
         cx: &mut Context<'_>,
@@ -114,9 +122,9 @@ where
     where
         C: Connect<ReplayBody<B>, Service = S>,
     {
-        attempt.tell(&mut request);
-        request.extensions_mut().insert(attempt.lease.clone());
-        let service = connect.connect(attempt.lease.endpoint());
+        attempt.tell(request.headers_mut(), &mut extensions);
+        let (service, extensions) = connect.attempt(&attempt.lease, extensions);
+        *request.extensions_mut() = extensions;
         Self::ask(service, request, span, cx)
     }
 
@@ -222,9 +230,11 @@ where
                 return Poll::Ready(Err(failure.answer(settings)));
             };
             match plan.next(settings, failure) {
-                Ok((attempt, request)) => {
-                    *this.span = attempt.begin(&request);
-                    let state = State::attempt(&**connect, request, &attempt, this.span, cx);
+                Ok((attempt, mut request)) => {
+                    let extensions = Cow::Owned(mem::take(request.extensions_mut()));
+                    *this.span = attempt.begin(&extensions);
+                    let state =
+                        State::attempt(&**connect, request, extensions, &attempt, this.span, cx);
                     this.state.set(state);
                     *this.attempt = Some(attempt);
                 }

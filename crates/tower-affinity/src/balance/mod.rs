@@ -54,8 +54,8 @@
 //! carries [`Again`] among its extensions, so that a leaf can keep to the time that is left.
 //!
 //! A leaf gets the body as a [`ReplayBody`]. One that is not empty costs an allocation and is kept
-//! up to a limit; the fields of the head are copied in one piece, and its extensions are cloned.
-//! Without retries ([`Retries::none`]) nothing of it is done.
+//! up to a limit; the fields of the head are copied in one piece, and its extensions are cloned
+//! unless [`Connect::attempt`] does with less. Without retries ([`Retries::none`]) nothing of it is done.
 //!
 //! # Examples
 //!

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Request;
+use http::{Extensions, Request};
 use http_body::Body;
 use tower_affinity_core::{GroupId, Timestamp};
 
@@ -41,17 +41,25 @@ pub(super) struct Plan<B> {
     tried: Vec<SocketAddr>,
 }
 
+impl<B> Plan<B> {
+    /// The extensions of the request.
+    pub(super) fn extensions(&self) -> &Extensions {
+        self.head.extensions()
+    }
+}
+
 impl<B: Body<Data = Bytes>> Plan<B> {
-    /// Keeps what another attempt needs of `request`, which is not tied to an endpoint yet.
+    /// Keeps what another attempt needs of `request`, which is not tied to an endpoint yet: of its
+    /// extensions, all.
     pub(super) fn begin(
         request: Request<B>,
         retries: &Retries,
         now: Timestamp,
     ) -> (Self, Request<ReplayBody<B>>) {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let (replay, body) = Replay::begin(body, retries.max_body);
         let plan = Self {
-            head: Head::of(&head),
+            head: Head::of(&mut head),
             replay,
             begun: now,
             tried: Vec::new(),
@@ -145,7 +153,7 @@ impl<B: Body<Data = Bytes>> Plan<B> {
         }
         let newest = settings.rollouts.as_ref().map(Rollouts::current);
         let is_aborted = |id: &GroupId| newest.is_some_and(|newest| newest.is_aborted(id, now));
-        if Wanted::of(self.head.extensions()).is_some_and(|wanted| is_aborted(wanted.id)) {
+        if Wanted::of(self.extensions()).is_some_and(|wanted| is_aborted(wanted.id)) {
             return Err(RetryOutcome::Aborted);
         }
         if failed.budget().attempt(now, retries) {
@@ -161,7 +169,7 @@ impl<B: Body<Data = Bytes>> Plan<B> {
         harm: Harm,
         groups: &Groups,
     ) -> Result<(Lease, Request<ReplayBody<B>>), RetryOutcome> {
-        let wanted = Wanted::of(self.head.extensions()).ok_or(RetryOutcome::NoEndpoint)?;
+        let wanted = Wanted::of(self.extensions()).ok_or(RetryOutcome::NoEndpoint)?;
         let avoid = match (wanted.bound, harm) {
             // it lives, and what it has of the session no other one has
             (Some(_), Harm::Unsent | Harm::Unknown) => &[][..],

@@ -8,6 +8,7 @@
 
 mod bound;
 mod calm;
+mod connect;
 mod cost;
 mod cuts;
 mod flight;
