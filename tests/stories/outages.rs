@@ -8,6 +8,7 @@ use affinity_tests::fleet::Fleet;
 use affinity_tests::history::History;
 use affinity_tests::process::Process;
 use affinity_tests::replica::Replica;
+use affinity_tests::samples::Samples;
 use affinity_tests::{Scratch, until};
 use http::StatusCode;
 use serde_json::json;
@@ -132,6 +133,11 @@ async fn checks_that_we_cannot_make_take_no_endpoint_out() {
     let mut config = Config::new(&fleet, &[(OLD, 1), (NEW, 1)]);
     config.sections = HEALTH.to_owned();
     let process = Process::start(&config.write(&dir, "gateway.toml")).await;
+    let ready = |samples: &Samples| samples.sum("affinity_endpoint_state", &[("state", "ready")]);
+    until("the first checks of all endpoints", async || {
+        (ready(&process.admin().samples().await) == 4.0).then_some(())
+    })
+    .await;
     process.limit_files(3).await;
     sleep(Duration::from_secs(1)).await;
     process.limit_files(1024).await;
@@ -139,8 +145,5 @@ async fn checks_that_we_cannot_make_take_no_endpoint_out() {
     let checks = |result| samples.sum("affinity_health_checks_total", &[("result", result)]);
     assert!(checks("unasked") >= 4.0, "it had descriptors");
     assert_eq!(checks("error"), 0.0, "endpoints are blamed");
-    assert_eq!(
-        samples.sum("affinity_endpoint_state", &[("state", "ready")]),
-        4.0
-    );
+    assert_eq!(ready(&samples), 4.0);
 }
