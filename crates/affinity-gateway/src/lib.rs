@@ -22,6 +22,8 @@ pub mod upstream;
 
 mod trust;
 
+mod gather;
+
 mod write_through;
 
 mod scheme;

@@ -6,20 +6,18 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
 use super::prefixed::Prefixed;
+use crate::gather::Gathered;
 
 /// A connection whose next byte is HTTP's.
 #[derive(Debug)]
 pub(super) enum Stream {
-    Plain(Prefixed<TcpStream>),
+    Plain(Prefixed<Gathered>),
     // Boxed: plain connections do not carry the room of a TLS session.
-    Tls(Box<TlsStream<Prefixed<TcpStream>>>),
+    Tls(Box<TlsStream<Prefixed<Gathered>>>),
 }
 
 /// Calls the method of the variant that is there.

@@ -18,7 +18,7 @@ use super::{
     proxy::{self, HeaderError},
     stream::Stream,
 };
-use crate::trust::TrustedProxies;
+use crate::{gather::Gathered, trust::TrustedProxies};
 
 /// Plain TCP from anybody, until it is told otherwise.
 #[derive(Clone, Debug, Default)]
@@ -129,7 +129,7 @@ impl Transports {
             (named, first) = self.header(&mut stream, peer, deadline).await?;
             client = named.unwrap_or(peer);
         }
-        let stream = Prefixed::new(first, stream);
+        let stream = Prefixed::new(first, Gathered::new(stream));
         let Some(tls) = &transport.tls else {
             return Some(Opened {
                 stream: Stream::Plain(stream),
@@ -169,7 +169,7 @@ impl Transports {
     async fn handshake(
         &self,
         tls: &Arc<ServerConfig>,
-        stream: Prefixed<TcpStream>,
+        stream: Prefixed<Gathered>,
         client: SocketAddr,
         deadline: Instant,
     ) -> Option<Stream> {

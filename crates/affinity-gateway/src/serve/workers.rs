@@ -20,6 +20,7 @@ use super::{
     Drained, ServeOptions, Shutdown, Tunnels,
     listen::{Served, ServedBody, Server},
 };
+use crate::gather;
 
 /// Runtimes of one thread each: a connection stays on the thread that accepted it, with all that
 /// its requests open, so that nothing of a request wakes another core. They are used as evenly as
@@ -86,6 +87,7 @@ impl Workers {
             accepting.push(deadline);
             let (server, service, over) = (Arc::clone(&server), service.clone(), over.clone());
             let work = async move {
+                tokio::spawn(gather::run());
                 tokio::select! {
                     deadline = accept(server, loops, service) => {
                         // an error says that nobody waits for it any more, and so does `over`

@@ -12,6 +12,7 @@ use super::{
     stream::Stream,
     timeouts::{TimeoutKind, Timeouts},
 };
+use crate::gather::Gathered;
 
 /// Opens connections of one kind: all of them with TLS, or none.
 #[derive(Clone, Debug)]
@@ -66,6 +67,7 @@ impl Dialer {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         leave_stalled(&stream, self.stalled_after)?;
+        let stream = Gathered::new(stream);
         let Some(secure) = &self.secure else {
             return Ok(Stream::new(Either::Left(stream)));
         };

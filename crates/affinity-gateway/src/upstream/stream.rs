@@ -6,18 +6,17 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
+
+use crate::gather::Gathered;
 
 /// What is read and written; one type for both, so that one pool takes both.
 #[derive(Debug)]
 pub(super) struct Stream(Kind);
 
-type Kind = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+type Kind = Either<Gathered, Box<TlsStream<Gathered>>>;
 
 impl Stream {
     pub(super) fn new(kind: Kind) -> Self {
