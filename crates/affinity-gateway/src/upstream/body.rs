@@ -31,15 +31,18 @@ pin_project! {
     }
 }
 
-pin_project! {
-    /// The body of a request, which notes its progress.
-    #[derive(Debug)]
-    pub(super) struct Forwarded<B> {
-        #[pin]
-        inner: Passed<Whole<B>>,
-        // none where there is nothing to send
-        progress: Option<Progress>,
-    }
+/// The body of a request, if there is one to send.
+///
+/// Boxed: most requests have none, and its room would be moved with every request, and again with
+/// every answer, in whose place a request that was not sent comes back.
+#[derive(Debug)]
+pub(super) struct Forwarded<B>(Option<Box<Upload<B>>>);
+
+/// A body that notes its progress.
+#[derive(Debug)]
+struct Upload<B> {
+    body: Passed<Whole<B>>,
+    progress: Progress,
 }
 
 /// When the body last moved, and whether it broke. A clone is another view of the same body.
@@ -75,12 +78,19 @@ impl Drop for EndsUpload {
     }
 }
 
-impl<B> Forwarded<B> {
-    pub(super) fn new(inner: Whole<B>, progress: Option<Progress>) -> Self {
-        Self {
-            inner: Passed::new(inner),
-            progress,
+impl<B: Body> Forwarded<B> {
+    /// `by_length`: whether it goes to somebody who takes its length for its end. Its progress, too,
+    /// unless there is nothing to send.
+    pub(super) fn new(body: B, by_length: bool, now: Instant) -> (Self, Option<Progress>) {
+        if body.is_end_stream() {
+            return (Self(None), None);
         }
+        let progress = Progress::begin(now);
+        let upload = Upload {
+            body: Passed::new(Whole::new(body, by_length)),
+            progress: progress.clone(),
+        };
+        (Self(Some(Box::new(upload))), Some(progress))
     }
 }
 
@@ -118,7 +128,7 @@ impl<B: Body> Body for Passed<B> {
 
 impl<B> Body for Forwarded<B>
 where
-    B: Body,
+    B: Body + Unpin,
     B::Error: Into<BoxError>,
 {
     type Data = Bytes;
@@ -129,11 +139,10 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        let mut this = self.project();
-        let frame = this.inner.as_mut().poll_frame(cx);
-        let Some(progress) = this.progress else {
-            return frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)));
+        let Some(Upload { body, progress }) = self.get_mut().0.as_deref_mut() else {
+            return Poll::Ready(None);
         };
+        let frame = Pin::new(&mut *body).poll_frame(cx);
         let moved = &progress.moved;
         let Poll::Ready(frame) = frame else {
             moved.waits.store(true, Ordering::Release);
@@ -148,18 +157,20 @@ where
         if matches!(frame, Some(Err(_))) {
             moved.broke.store(true, Ordering::Release);
         }
-        if frame.is_none() || this.inner.is_end_stream() {
+        if frame.is_none() || body.is_end_stream() {
             moved.sent.store(true, Ordering::Release);
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        let upload = self.0.as_ref();
+        upload.is_none_or(|upload| upload.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let upload = self.0.as_ref();
+        upload.map_or_else(|| SizeHint::with_exact(0), |upload| upload.body.size_hint())
     }
 }
 

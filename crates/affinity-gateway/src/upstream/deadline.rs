@@ -88,6 +88,11 @@ impl Patience {
         }
     }
 
+    /// Whether it never ends.
+    pub(super) fn is_endless(&self) -> bool {
+        self.idle.is_none() && self.end.is_none()
+    }
+
     /// Whether the time of the whole is over.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_some_and(|end| end <= Instant::now())

@@ -190,7 +190,7 @@ impl Exchange {
             let idle = idle.filter(|_| waits && !response::is_event_stream(&head.headers));
             Patience::new(idle, end)
         };
-        let body = AnswerBody::new(body, source, patience, Arc::clone(&self.timeouts));
+        let body = AnswerBody::new(body, source, patience, &self.timeouts);
         Ok(Response::from_parts(head, body))
     }
 }

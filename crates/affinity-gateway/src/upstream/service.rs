@@ -17,7 +17,7 @@ use tower_service::Service;
 
 use super::{
     AnswerBody, ResponseFuture, UpstreamError, UpstreamOptions,
-    body::{Forwarded, Progress},
+    body::Forwarded,
     deadline::Deadline,
     future::Exchange,
     interim,
@@ -27,7 +27,6 @@ use super::{
     slot::Slot,
     told::Told,
     tunnel::Handover,
-    whole::Whole,
 };
 use crate::serve::Tunnels;
 
@@ -167,9 +166,7 @@ where
             parts.extensions.insert(protocol);
         }
         let now = Instant::now();
-        let upload = (!body.is_end_stream()).then(|| Progress::begin(now));
-        let body = Whole::new(body, !target.http2);
-        let body = Forwarded::new(body, upload.clone());
+        let (body, upload) = Forwarded::new(body, !target.http2, now);
         let mut request = Request::from_parts(parts, body);
         if let Some(interim) = told.interim
             && !target.http2

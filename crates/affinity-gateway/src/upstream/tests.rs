@@ -11,5 +11,6 @@ mod lengths;
 mod peers;
 mod pooling;
 mod secure;
+mod sizes;
 mod switching;
 mod times;

@@ -55,7 +55,8 @@ pin_project! {
     where
         S: Service<Request<ReplayBody<B>>>,
     {
-        Waiting { waiting: Option<(S, Request<ReplayBody<B>>)> },
+        // boxed: few wait, and all others would move the room for it
+        Waiting { waiting: Option<Box<(S, Request<ReplayBody<B>>)>> },
         // the service failed before the request
         Refused { error: Option<BoxError> },
         Called { #[pin] answer: S::Future },
@@ -144,7 +145,7 @@ where
                 error: Some(error.into()),
             },
             Poll::Pending => Self::Waiting {
-                waiting: Some((service, request)),
+                waiting: Some(Box::new((service, request))),
             },
         }
     }
@@ -182,9 +183,10 @@ where
         loop {
             let ended = match this.state.as_mut().project() {
                 StateProj::Waiting { waiting } => {
-                    let Some((service, request)) = waiting.take() else {
+                    let Some(waiting) = waiting.take() else {
                         panic!("polled after the endpoint's service has panicked")
                     };
+                    let (service, request) = *waiting;
                     let next = State::ask(service, request, this.span, cx);
                     let waits = matches!(next, State::Waiting { .. });
                     this.state.set(next);

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{Extensions, Request};
 use http_body::Body;
 use tower_affinity_core::{GroupId, Timestamp};
@@ -49,22 +50,22 @@ impl<B> Plan<B> {
 }
 
 impl<B: Body<Data = Bytes>> Plan<B> {
-    /// Keeps what another attempt needs of `request`, which is not tied to an endpoint yet: of its
+    /// Keeps what another attempt needs of a request that is not tied to an endpoint yet: of its
     /// extensions, all.
     pub(super) fn begin(
-        request: Request<B>,
+        head: &mut Parts,
+        body: B,
         retries: &Retries,
         now: Timestamp,
-    ) -> (Self, Request<ReplayBody<B>>) {
-        let (mut head, body) = request.into_parts();
+    ) -> (Self, ReplayBody<B>) {
         let (replay, body) = Replay::begin(body, retries.max_body);
         let plan = Self {
-            head: Head::of(&mut head),
+            head: Head::of(head),
             replay,
             begun: now,
             tried: Vec::new(),
         };
-        (plan, Request::from_parts(head, body))
+        (plan, body)
     }
 
     /// The next attempt after `failure`, in the same group; or the error to answer.

@@ -97,14 +97,16 @@ where
         let Settings {
             groups, retries, ..
         } = &self.0.settings;
-        let (again, request) = if retries.are_none() {
-            (None, request.map(ReplayBody::once))
+        let (mut head, body) = request.into_parts();
+        let (again, body) = if retries.are_none() {
+            (None, ReplayBody::once(body))
         } else {
             let now = groups.now();
             lease.budget().request(now);
-            let (plan, request) = Plan::begin(request, retries, now);
-            (Some(plan), request)
+            let (plan, body) = Plan::begin(&mut head, body, retries, now);
+            (Some(plan), body)
         };
+        let request = Request::from_parts(head, body);
         ResponseFuture::begin(Arc::clone(&self.0), request, Attempt::new(lease), again)
     }
 }

@@ -27,12 +27,8 @@ use tower_layer::Layer;
 use crate::{
     serve::{ServeOptions, Tunnels},
     upstream::{
-        Limits, TimeoutKind, Upstream, UpstreamError, UpstreamOptions,
-        body::{Forwarded, Progress},
-        deadline::Deadline,
-        error::unopened,
-        timer::Timer,
-        whole::Whole,
+        Limits, TimeoutKind, Upstream, UpstreamError, UpstreamOptions, body::Forwarded,
+        deadline::Deadline, error::unopened, timer::Timer,
     },
     wire::{Running, Wire, endpoint, within},
 };
@@ -126,9 +122,8 @@ async fn silent_endpoint_times_out() {
 #[tokio::test(start_paused = true)]
 async fn the_time_counts_from_the_last_progress_of_the_upload() {
     let start = Instant::now();
-    let progress = Some(Progress::begin(start));
-    let part = Whole::new(Full::new(Bytes::from_static(b"part")), true);
-    let mut upload = Forwarded::new(part, progress.clone());
+    let part = Full::new(Bytes::from_static(b"part"));
+    let (mut upload, progress) = Forwarded::new(part, true, start);
     let limits = Limits::default().response(Duration::from_secs(10));
     let mut deadline = Deadline::new(start, &limits, progress);
     let mut timer = Timer::default();
