@@ -57,12 +57,16 @@ pub(super) fn set(
         Ok(chain) => headers.insert(X_FORWARDED_FOR, chain),
         Err(_) => headers.remove(X_FORWARDED_FOR),
     };
-    headers
-        .entry(X_FORWARDED_PROTO)
-        .or_insert(told.scheme.value());
-    headers
-        .entry(X_FORWARDED_HOST)
-        .or_insert_with(|| host.clone());
+    let own = [
+        (X_FORWARDED_PROTO, told.scheme.value()),
+        (X_FORWARDED_HOST, host.clone()),
+    ];
+    for (name, value) in own {
+        // to find a place for what may be there costs more than to insert it
+        if !(found.forwarded && headers.contains_key(&name)) {
+            headers.insert(name, value);
+        }
+    }
 }
 
 /// An address as text.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Uri, Version, header, request::Parts, uri::Authority};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version, header, request::Parts, uri::Authority};
 use http_body::Body;
 use tower_affinity::respond::UpstreamFault;
 
@@ -37,7 +37,9 @@ pub(super) fn prepare(
     trusted: &TrustedProxies,
 ) -> Result<Option<Switch>, UpstreamError> {
     let found = Found::among(&parts.headers);
-    let asked = Asked::by(parts);
+    // without a field of the connection there is no upgrade, and HTTP/2 asks by its method
+    let may_ask = found.hop || parts.method == Method::CONNECT;
+    let asked = may_ask.then(|| Asked::by(parts)).flatten();
     let trailers = found.hop && hop::has_token(&parts.headers, &header::TE, "trailers");
     let (host, is_host) = host(parts);
 
