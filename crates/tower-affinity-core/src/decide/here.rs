@@ -1,6 +1,6 @@
 //! A service without a gateway: what this very process is has a say.
 
-use super::{Cause, Decision, Forwarding, Inputs, Kind};
+use super::{Decision, Forwarding, Inputs, Kind};
 use crate::{Group, GroupId, Serving, State};
 
 impl Inputs<'_> {
@@ -39,21 +39,14 @@ impl Inputs<'_> {
         }
     }
 
-    /// A process that serves one group refuses what belongs to another, unless it takes it there.
-    pub(super) fn served_here(&self, decision: Decision) -> Decision {
+    /// Whether what was decided has to be refused here: a process that serves one group does that with
+    /// what belongs to another, unless it takes it there.
+    pub(super) fn is_elsewhere(&self, decision: &Decision) -> bool {
         let elsewhere = self.serving.is_some_and(|serving| {
             let group = decision.group.as_ref();
             let refuses = serving.forwarding == Forwarding::Never;
             refuses && group.is_some_and(|group| group.name() != serving.group)
         });
-        if !elsewhere || decision.kind == Kind::Refused {
-            return decision;
-        }
-        Decision {
-            kind: Kind::Refused,
-            cause: Cause::NotServedHere,
-            issue: false,
-            ..decision
-        }
+        elsewhere && decision.kind != Kind::Refused
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn may_release(rollout: &Rollout, ready: &dyn Readiness, group: &Grou
 /// [`Outcome::Behind`] is answered only while `newer` is [`Newer::Unasked`].
 #[must_use]
 pub fn decide(inputs: &Inputs<'_>) -> Outcome {
-    let decided = match inputs.policy {
+    let mut decided = match inputs.policy {
         None => bypassed(Cause::None, inputs.default_group()),
         Some(policy) => match (policy.level, &inputs.presented.shown) {
             (Level::None, _) => bypassed(Cause::None, inputs.default_group()),
@@ -50,7 +50,12 @@ pub fn decide(inputs: &Inputs<'_>) -> Outcome {
             }
         },
     };
-    Outcome::Decided(inputs.served_here(decided))
+    if inputs.is_elsewhere(&decided) {
+        decided.kind = Kind::Refused;
+        decided.cause = Cause::NotServedHere;
+        decided.issue = false;
+    }
+    Outcome::Decided(decided)
 }
 
 impl Inputs<'_> {
@@ -231,12 +236,12 @@ impl Inputs<'_> {
         let held = pin.released && pin.revision <= revision && !self.may_release(id);
         let lost = pin.revision <= revision && self.has_lost_endpoint(policy, pin, id);
         let issue = held || lost || pin.is_due(self.now, policy.lifetimes);
-        let pin = if issue {
+        let mut pin = if issue {
             pin.renewed(cause.reissued(pin, revision), self.now, policy.lifetimes)
         } else {
             pin.clone()
         };
-        let pin = if held { pin.held() } else { pin };
+        pin.released &= !held;
         let decision = self.with_pin(Kind::Pinned, cause, id.clone(), pin, issue);
         if lost {
             decision.endpoint_lost()

@@ -45,7 +45,7 @@ pin_project! {
 /// A request whose decision waits for a newer state, or for the row that stands.
 pub(super) struct Undecided<S, B> {
     pub(super) question: Question,
-    pub(super) wait: Wait,
+    pub(super) wait: Box<Wait>,
     pub(super) inner: S,
     pub(super) request: Request<B>,
     pub(super) state: Arc<State>,
@@ -152,7 +152,7 @@ where
                         return Poll::Pending;
                     };
                     match waited.question.go_on(&waited.state, came) {
-                        Asking::Decided(decision) => {
+                        Asking::Decided(affinity) => {
                             let Undecided {
                                 question,
                                 mut inner,
@@ -161,7 +161,7 @@ where
                                 ..
                             } = *waited;
                             let with = question.with();
-                            let answer = serve(&mut inner, &state, request, decision, with);
+                            let answer = serve(&mut inner, &state, request, affinity, with);
                             Stage::Answered { answer }
                         }
                         Asking::Wait(wait) => {
@@ -186,7 +186,7 @@ where
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (response, affinity, grpc) = match self.as_mut().project() {
+        match self.as_mut().project() {
             AnswerProj::Inner {
                 inner,
                 affinity,
@@ -194,9 +194,13 @@ where
                 state,
                 grpc,
             } => {
-                let mut response = ready!(inner.poll(cx))?;
-                state.hear(&mut response);
-                let word = settle.settle(state, affinity.decision(), &mut response);
+                // an answer is large: it is changed where it lies and not taken out
+                let mut polled = inner.poll(cx);
+                let Poll::Ready(Ok(response)) = &mut polled else {
+                    return polled;
+                };
+                state.hear(response);
+                let word = settle.settle(state, affinity.decision(), response);
                 let served: Option<&ServedBy> = response.extensions().get();
                 if let Some(left) = served.and_then(|by| affinity.left_for(by.endpoint())) {
                     *affinity = left;
@@ -204,8 +208,10 @@ where
                 let (affinity, grpc) = (affinity.clone(), *grpc);
                 let call = word.and_then(|word| state.tell(word, settle.waited()));
                 let Some(call) = call.filter(|call| matches!(call, StoreCall::Later(_))) else {
-                    return Poll::Ready(Ok(finished(response, affinity, grpc)));
+                    finish(response, affinity, grpc);
+                    return polled;
                 };
+                let response = ready!(polled)?;
                 let kept = Some(Box::new(Kept {
                     response,
                     affinity,
@@ -213,7 +219,7 @@ where
                     call,
                 }));
                 self.set(Self::Kept { kept });
-                return self.poll(cx);
+                self.poll(cx)
             }
             AnswerProj::Kept { kept } => {
                 #[expect(
@@ -228,51 +234,53 @@ where
                     return Poll::Pending;
                 }
                 let Kept {
-                    response,
+                    mut response,
                     affinity,
                     grpc,
                     ..
                 } = *waited;
-                return Poll::Ready(Ok(finished(response, affinity, grpc)));
+                finish(&mut response, affinity, grpc);
+                Poll::Ready(Ok(response))
             }
             AnswerProj::Refused {
                 response,
                 affinity,
                 grpc,
-            } => (response, affinity, *grpc),
+            } => {
+                #[expect(
+                    clippy::expect_used,
+                    reason = "a future is not polled after it is ready"
+                )]
+                let mut response = response.take().expect("polled after it was ready");
+                finish(&mut response, affinity.clone(), *grpc);
+                Poll::Ready(Ok(response))
+            }
             AnswerProj::OfPeer {
                 inner,
                 affinity,
                 state,
                 grpc,
             } => {
-                let mut response = ready!(inner.poll(cx))?;
-                state.hear(&mut response);
-                tell_peer(&mut response);
-                return Poll::Ready(Ok(finished(response, affinity.clone(), *grpc)));
+                let mut polled = inner.poll(cx);
+                if let Poll::Ready(Ok(response)) = &mut polled {
+                    state.hear(response);
+                    tell_peer(response);
+                    finish(response, affinity.clone(), *grpc);
+                }
+                polled
             }
-        };
-        #[expect(
-            clippy::expect_used,
-            reason = "a future is not polled after it is ready"
-        )]
-        let response = response.take().expect("polled after it was ready");
-        Poll::Ready(Ok(finished(response, affinity.clone(), grpc)))
+        }
     }
 }
 
 #[inline]
-fn finished<R: From<Bytes>>(
-    mut response: Response<R>,
-    affinity: Affinity,
-    grpc: bool,
-) -> Response<R> {
+fn finish<R: From<Bytes>>(response: &mut Response<R>, affinity: Affinity, grpc: bool) {
     if grpc {
-        speak_grpc(&mut response);
+        speak_grpc(response);
     }
     response.extensions_mut().insert(affinity);
-    response
 }
+
 impl<S, B, R> fmt::Debug for ResponseFuture<S, B, R>
 where
     S: Service<Request<B>>,

@@ -16,12 +16,11 @@ use tracing::Span;
 use super::settle::Settle;
 use super::state::{State, View};
 use super::stored::{Heard, Word, row_key};
-use crate::Arms;
 use crate::random::fresh_session;
 use crate::record::Reload;
 use crate::rollouts::{Asked, Waiting};
-use crate::spans;
 use crate::wire::{Carries, Presented, Sent};
+use crate::{Affinity, Arms, spans};
 
 /// How often a request hears of a greater pin than that which it was decided on: once where another
 /// request has moved its session meanwhile. More is a store that changes its mind.
@@ -39,8 +38,8 @@ pub(super) struct Question {
     by_store: bool,
     /// The client's own pin, where the store has told of a greater one.
     own: Option<Box<SessionPin>>,
-    /// What the store was told of last, while it has not answered. Boxed: few requests tell one.
-    decision: Option<Box<Decision>>,
+    /// What the store was told of last, while it has not answered.
+    decided: Option<Affinity>,
     live: LiveCounts,
     /// What the arms of experiments are drawn by, where that is not the session.
     keys: Vec<Option<DrawKey>>,
@@ -64,8 +63,9 @@ pub(super) struct With {
 
 /// The answer to a [`Question`].
 pub(super) enum Asking {
-    Decided(Decision),
-    Wait(Wait),
+    Decided(Affinity),
+    // boxed: few requests wait
+    Wait(Box<Wait>),
 }
 
 /// What a question waits for.
@@ -130,7 +130,7 @@ impl Question {
             carries,
             by_store: false,
             own: None,
-            decision: None,
+            decided: None,
             live: LiveCounts::Unknown,
             keys,
             rounds: 0,
@@ -174,28 +174,25 @@ impl Question {
     }
 
     fn ask_with(&mut self, state: &State, newer: Newer) -> Asking {
-        match self.decide(state, newer) {
-            Ok(decision) if let Some(own) = self.without_row(&decision) => {
-                self.shows.shown = Shown::Pin(own);
-                self.by_store = false;
-                // it has been heard, and would say the same
-                self.rounds = MOST_ROUNDS;
-                self.ask_again(state, Newer::Unasked)
-            }
-            Ok(decision) => match self.word(state, &decision) {
-                None => {
-                    self.told(state, &decision);
-                    Asking::Decided(decision)
-                }
-                word => self.tell(state, decision, word),
-            },
-            Err(waiting) => Asking::Wait(Wait::Newer(waiting)),
+        let decided = match self.decide(state, newer) {
+            Ok(decided) => decided,
+            Err(waiting) => return Asking::Wait(Box::new(Wait::Newer(waiting))),
+        };
+        if let Some(own) = self.without_row(decided.decision()) {
+            self.shows.shown = Shown::Pin(own);
+            self.by_store = false;
+            // it has been heard, and would say the same
+            self.rounds = MOST_ROUNDS;
+            return self.ask_again(state, Newer::Unasked);
         }
+        let word = self.word(state, decided.decision());
+        self.tell(state, decided, word)
     }
 
-    /// Asks the rule, with what is known about a newer state.
+    /// Asks the rule, with what is known about a newer state. From here on the decision, which is
+    /// large, stays where it is.
     #[inline]
-    fn decide(&mut self, state: &State, mut newer: Newer) -> Result<Decision, Waiting> {
+    fn decide(&mut self, state: &State, mut newer: Newer) -> Result<Affinity, Waiting> {
         let view = self.settle.view();
         if let Shown::Pin(pin) = &mut self.shows.shown {
             view.codes.resolve(pin);
@@ -233,7 +230,7 @@ impl Question {
         // the client has to hear of a pin that only the store has told of
         decision.issue |= self.by_store && decision.carries_pin();
         self.join(state, &mut decision);
-        Ok(decision)
+        Ok(Affinity::new(decision))
     }
 
     /// Gives the session its arms; a request in no scope has none.
@@ -277,37 +274,38 @@ impl Question {
         (self.rounds < MOST_ROUNDS && !repeats).then_some(word)
     }
 
-    fn tell(&mut self, state: &State, decision: Decision, word: Option<Word>) -> Asking {
+    fn tell(&mut self, state: &State, decided: Affinity, word: Option<Word>) -> Asking {
         let call = word.and_then(|word| state.tell(word, self.settle.waited()));
         let Some(call) = call else {
-            self.told(state, &decision);
-            return Asking::Decided(decision);
+            self.told(state, decided.decision());
+            return Asking::Decided(decided);
         };
-        if let Some(pin) = &decision.pin {
+        if let Some(pin) = &decided.decision().pin {
             self.settle.stored_under(row_key(&self.shows, pin));
         }
-        self.decision = Some(Box::new(decision));
+        self.decided = Some(decided);
         match call {
             StoreCall::Ready(Some(row)) => self.hear(state, row),
-            call => Asking::Wait(Wait::Row(call, state.clock.now())),
+            call => Asking::Wait(Box::new(Wait::Row(call, state.clock.now()))),
         }
     }
 
     /// The store has answered.
     fn hear(&mut self, state: &State, row: Result<Option<SessionPin>, StoreError>) -> Asking {
         self.rounds += 1;
-        let Some(decision) = self.decision.take() else {
+        let Some(decided) = self.decided.take() else {
             return self.ask_again(state, Newer::Unasked);
         };
-        match Heard::of(row, &self.shows, &decision) {
-            Heard::Stands => self.tell(state, *decision, None),
+        let decision = decided.decision();
+        match Heard::of(row, &self.shows, decision) {
+            Heard::Stands => self.tell(state, decided, None),
             Heard::Repair => {
                 let word = decision.pin.as_ref().zip(self.policy).map(|(pin, policy)| {
                     let key = row_key(&self.shows, pin);
                     Word::replace(key, pin, self.settle.at(), policy.lifetimes)
                 });
                 let word = word.filter(|_| self.rounds < MOST_ROUNDS);
-                self.tell(state, *decision, word)
+                self.tell(state, decided, word)
             }
             Heard::Shown(pin) => {
                 let before = mem::replace(&mut self.shows.shown, Shown::Pin(pin));

@@ -86,9 +86,9 @@ impl<S> Assign<S> {
         let view = Arc::clone(&self.view);
         let mut question = Question::new(&self.state, view, presented, keys.unwrap_or_default());
         match question.ask(&self.state) {
-            Asking::Decided(decision) => {
+            Asking::Decided(affinity) => {
                 let (inner, with) = (&mut self.inner, question.with());
-                ResponseFuture::answered(serve(inner, &self.state, request, decision, with))
+                ResponseFuture::answered(serve(inner, &self.state, request, affinity, with))
             }
             Asking::Wait(wait) => {
                 // the service that said it is ready is the one that is called later
@@ -132,7 +132,7 @@ pub(super) fn serve<S, B, R>(
     inner: &mut S,
     state: &Arc<State>,
     mut request: Request<B>,
-    decision: Decision,
+    affinity: Affinity,
     with: With,
 ) -> Answer<S::Future, R>
 where
@@ -146,17 +146,18 @@ where
         span,
         sent,
     } = with;
+    let decision = affinity.decision();
     if let Some(span) = span {
-        spans::decided(&span, &decision);
+        spans::decided(&span, decision);
     }
     let grpc = sent.has(Sent::CONTENT_TYPE) && is_grpc(request.headers());
     if decision.kind == Kind::Refused {
-        let response = refusal(&decision, &settle);
-        state.recorder.refused(&decision, response.status());
+        let response = refusal(decision, &settle);
+        state.recorder.refused(decision, response.status());
         if matches!(decision.cause, Cause::AbortedEnd | Cause::Gone) {
-            settle.ended(state, &decision);
+            settle.ended(state, decision);
         }
-        return Answer::refused(response, Affinity::new(decision), grpc);
+        return Answer::refused(response, affinity, grpc);
     }
     if decision.kind == Kind::Moved && !is_navigation(request.method(), request.headers()) {
         settle.reloads(Reload::Moved);
@@ -172,9 +173,8 @@ where
         request.extensions_mut().insert(live);
     }
     if let Some(carries) = carries {
-        settle.handed_on(hand_on(&mut request, state, &decision, *carries));
+        settle.handed_on(hand_on(&mut request, state, decision, *carries));
     }
-    let affinity = Affinity::new(decision);
     request.extensions_mut().insert(affinity.clone());
     if let Some(arms) = settle.arms() {
         request.extensions_mut().insert(arms.clone());

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::Response;
@@ -52,12 +52,15 @@ where
     type Output = Result<Response<R>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(Ok(match self.project().state.project() {
-            StateProj::Inner { inner, foreign } => match ready!(inner.poll(cx)) {
-                Ok(response) => response,
-                Err(error) => Answer::to(&error.into(), *foreign).response(),
+        let answer = match self.project().state.project() {
+            // an answer is large: it goes through in one step
+            StateProj::Inner { inner, foreign } => match inner.poll(cx) {
+                Poll::Ready(Ok(response)) => return Poll::Ready(Ok(response)),
+                Poll::Ready(Err(error)) => Answer::to(&error.into(), *foreign),
+                Poll::Pending => return Poll::Pending,
             },
-            StateProj::Failed { answer } => answer.response(),
-        }))
+            StateProj::Failed { answer } => *answer,
+        };
+        Poll::Ready(Ok(answer.response()))
     }
 }

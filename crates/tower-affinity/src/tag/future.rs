@@ -1,7 +1,7 @@
 //! The future of [`GroupTag`](super::GroupTag).
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use http::Response;
 use pin_project_lite::pin_project;
@@ -33,11 +33,14 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let mut response = ready!(this.inner.poll(cx))?;
-        if let Some(misplaced) = this.misplaced {
-            misplaced.look(response.extensions(), "GroupTagLayer");
+        // an answer is large: it is changed where it lies and not taken out
+        let mut polled = this.inner.poll(cx);
+        if let Poll::Ready(Ok(response)) = &mut polled {
+            if let Some(misplaced) = this.misplaced {
+                misplaced.look(response.extensions(), "GroupTagLayer");
+            }
+            names::remove_answered(response.headers_mut());
         }
-        names::remove_answered(response.headers_mut());
-        Poll::Ready(Ok(response))
+        polled
     }
 }
