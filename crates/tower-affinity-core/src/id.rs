@@ -186,16 +186,17 @@ impl SessionId {
     pub const fn bits(self) -> u128 {
         self.0
     }
+
+    /// The id as text, in ASCII: for whoever writes it into room of its own.
+    #[must_use]
+    pub fn symbols(self) -> [u8; 22] {
+        base64url::encode(&self.0.to_be_bytes())
+    }
 }
 
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [0; 22];
-        // 16 bytes always fill 22 symbols exactly, so encoding cannot fail
-        match URL_SAFE_NO_PAD.encode_slice(self.0.to_be_bytes(), &mut text) {
-            Ok(_) => f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?),
-            Err(_) => Err(fmt::Error),
-        }
+        f.write_str(std::str::from_utf8(&self.symbols()).map_err(|_| fmt::Error)?)
     }
 }
 

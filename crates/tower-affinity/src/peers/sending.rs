@@ -32,7 +32,7 @@ impl Sending {
         let peer = request.extensions().get::<PeerAddr>().copied();
         // before our names are set: `Connection: affinity-group` must not take them away
         hops::strip(request.headers_mut());
-        tag::tell(request);
+        tag::tell(request, &mut HeaderValue::from_static(""));
         let headers = request.headers_mut();
         headers.insert(HOP, mark);
         if let Some(peer) = peer {

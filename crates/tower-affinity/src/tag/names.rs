@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use tower_affinity_core::{Cause, Decision, Kind};
+use tower_affinity_core::{Cause, Decision, Kind, SessionId};
 
 use crate::{Affinity, Arms};
 
@@ -49,12 +49,19 @@ fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> bool) {
     }
 }
 
-/// Sets our headers, once each.
-pub(crate) fn set(headers: &mut HeaderMap, affinity: &Affinity) {
+/// Sets our headers, once each. `last` is the group that was named before, which mostly serves again.
+pub(super) fn set(headers: &mut HeaderMap, affinity: &Affinity, last: &mut HeaderValue) {
     let decision = affinity.decision();
-    insert(headers, GROUP, affinity.group().to_owned());
-    if let Some(session) = affinity.session() {
-        insert(headers, SESSION, session.to_string());
+    // names of groups and ids of ours are always visible ASCII
+    if *last != *affinity.group()
+        && let Ok(group) = HeaderValue::from_str(affinity.group())
+    {
+        *last = group;
+    }
+    headers.insert(GROUP, last.clone());
+    let session = affinity.session().map(SessionId::symbols);
+    if let Some(Ok(session)) = session.map(|text| HeaderValue::from_bytes(&text)) {
+        headers.insert(SESSION, session);
     }
     headers.insert(DECISION, told(decision));
     if let Some(moved) = affinity.moved_from() {
@@ -99,7 +106,7 @@ fn told(decision: &Decision) -> HeaderValue {
 }
 
 fn insert(headers: &mut HeaderMap, name: HeaderName, text: String) {
-    // names of groups, ids and words of ours are always visible ASCII
+    // names of groups and words of ours are always visible ASCII
     if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(text)) {
         headers.insert(name, value);
     }

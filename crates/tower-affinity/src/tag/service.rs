@@ -2,6 +2,7 @@
 
 use std::task::{Context, Poll};
 
+use http::header::HeaderValue;
 use http::{Request, Response};
 use tower_service::Service;
 
@@ -14,11 +15,17 @@ use crate::misplaced::Misplaced;
 pub struct GroupTag<S> {
     inner: S,
     misplaced: Misplaced,
+    /// The group that was named last.
+    last: HeaderValue,
 }
 
 impl<S> GroupTag<S> {
     pub(super) fn new(inner: S, misplaced: Misplaced) -> Self {
-        Self { inner, misplaced }
+        Self {
+            inner,
+            misplaced,
+            last: HeaderValue::from_static(""),
+        }
     }
 }
 
@@ -35,7 +42,7 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let is_told = tell(&mut request);
+        let is_told = tell(&mut request, &mut self.last);
         let misplaced = self.misplaced.unless(is_told);
         ResponseFuture::new(self.inner.call(request), misplaced)
     }
