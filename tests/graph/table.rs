@@ -46,6 +46,7 @@ pub(crate) const TABLE: &[Row] = &[
             "humantime",
             "jsonwebtoken",
             "libm",
+            "memchr",
             "serde",
             "serde_json",
             "sha2",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jsonwebtoken::errors::ErrorKind;
+use memchr::memrchr;
 
 use super::claims::Claims;
 use super::code::Coder;
@@ -215,7 +216,7 @@ impl PinVerifier {
                 (key, rest, true)
             }
         };
-        let dot = rest.iter().rposition(|byte| *byte == b'.');
+        let dot = memrchr(b'.', rest);
         let split = dot.and_then(|dot| rest.split_at_checked(dot));
         match split {
             Some((payload, [_, signature @ ..])) if !signature.is_empty() => Ok(Parts {

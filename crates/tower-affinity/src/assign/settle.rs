@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_TYPE, HeaderMap};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use tower_affinity_core::{
     Answer, Decision, Lifetimes, Outcomes, Revision, Rollout, RowKey, Sealed, Settled, Timestamp,
@@ -222,6 +222,8 @@ impl Settle {
     }
 }
 
+const EVENT_STREAM: &[u8] = b"text/event-stream";
+
 /// No pin goes on a 304, which freshens what a cache has stored, nor on interim answers.
 fn carries_no_pin(status: StatusCode) -> bool {
     status == StatusCode::NOT_MODIFIED
@@ -229,14 +231,35 @@ fn carries_no_pin(status: StatusCode) -> bool {
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|kind| {
-        let essence = kind
-            .as_bytes()
-            .split(|byte| *byte == b';')
-            .next()
-            .unwrap_or_default();
-        essence
-            .trim_ascii()
-            .eq_ignore_ascii_case(b"text/event-stream")
-    })
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let kind = kind.unwrap_or_default().trim_ascii_start();
+    let (essence, rest) = kind
+        .split_at_checked(EVENT_STREAM.len())
+        .unwrap_or_default();
+    let is_whole = || matches!(rest.trim_ascii_start().first(), None | Some(b';'));
+    essence.eq_ignore_ascii_case(EVENT_STREAM) && is_whole()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_stream_is_known_by_its_type_alone() {
+        for (kind, streams) in [
+            ("text/event-stream", true),
+            ("Text/Event-Stream ; charset=utf-8", true),
+            ("text/event-stream;x", true),
+            ("text/event-streams", false),
+            ("text/event-stream x", false),
+            ("text/event", false),
+            ("application/json", false),
+            ("", false),
+        ] {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, kind.parse().unwrap())]);
+            assert_eq!(is_event_stream(&headers), streams, "{kind:?}");
+        }
+        assert!(!is_event_stream(&HeaderMap::new()), "no type");
+    }
 }

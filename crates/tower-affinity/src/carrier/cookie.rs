@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use http::header::{COOKIE, Entry, HeaderMap, HeaderValue, SET_COOKIE};
+use http::header::{COOKIE, Entry, GetAll, HeaderMap, HeaderValue, SET_COOKIE};
 use memchr::memchr;
 
 /// How many cookies of ours are held without an allocation: a pin and an override.
@@ -15,6 +15,8 @@ const FEW: usize = 2;
 /// Our cookies among those of a request, in the order in which they were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Found<'a> {
+    /// The lines that they stand in; `None` if none was looked at.
+    lines: Option<GetAll<'a, HeaderValue>>,
     first: [Place<'a>; FEW],
     len: usize,
     more: Vec<Place<'a>>,
@@ -46,8 +48,9 @@ pub(crate) enum Rest {
 
 /// Finds all cookies with one of `names`, which are compared whole and exactly.
 pub(crate) fn find<'a>(headers: &'a HeaderMap, names: &[Box<str>]) -> Found<'a> {
+    let lines = headers.get_all(COOKIE);
     let mut found = Found::default();
-    for (nth, line) in headers.get_all(COOKIE).iter().enumerate() {
+    for (nth, line) in lines.iter().enumerate() {
         let line = line.as_bytes();
         let (mut rest, mut start) = (line, 0);
         loop {
@@ -68,6 +71,7 @@ pub(crate) fn find<'a>(headers: &'a HeaderMap, names: &[Box<str>]) -> Found<'a> 
             (rest, start) = (after, start + len + 1);
         }
     }
+    found.lines = Some(lines);
     found
 }
 
@@ -100,11 +104,11 @@ impl<'a> Found<'a> {
     }
 
     /// What is left without them.
-    pub(crate) fn rest(&self, headers: &HeaderMap) -> Rest {
-        if self.len == 0 {
+    pub(crate) fn rest(&self) -> Rest {
+        let Some(lines) = self.lines.as_ref().filter(|_| self.len > 0) else {
             return Rest::All;
-        }
-        let lines = headers.get_all(COOKIE).iter().enumerate();
+        };
+        let lines = lines.iter().enumerate();
         let mut rest = lines.map(|(nth, line)| match self.of_line(nth).next() {
             Some(_) => self.without(nth, line.as_bytes()),
             None => Some(line.clone()),
@@ -238,7 +242,10 @@ fn ours<'a>(pair: &'a [u8], names: &[Box<str>]) -> Option<(usize, &'a [u8])> {
 
 fn spelled(value: &[u8]) -> Option<&[u8]> {
     let is_padded = match value.is_ascii() {
-        true => value.trim_ascii() != value,
+        true => [value.first(), value.last()]
+            .into_iter()
+            .flatten()
+            .any(u8::is_ascii_whitespace),
         false => {
             let text = std::str::from_utf8(value).ok()?;
             text.trim() != text

@@ -12,7 +12,6 @@ use tower_service::Service;
 use super::{OUTCOME, Outcome, SESSION, Signal, said};
 use crate::misplaced::Misplaced;
 use crate::record::Recorder;
-use crate::wire::Sent;
 
 /// Turns what the application says in headers into a [`Signal`]; see the [module](super).
 #[derive(Clone, Debug)]
@@ -89,9 +88,11 @@ pub(crate) fn hear<R>(response: &mut Response<R>, recorder: &Recorder) {
 }
 
 fn take(headers: &mut HeaderMap, recorder: &Recorder) -> Option<Said> {
-    let is_there = Sent::of(headers).has(Sent::SIGNAL);
     // an entry makes room even for what is not there
-    if !is_there || (!headers.contains_key(SESSION) && !headers.contains_key(OUTCOME)) {
+    if !headers
+        .keys()
+        .any(|name| *name == SESSION || *name == OUTCOME)
+    {
         return None;
     }
     let mut all = Said::default();

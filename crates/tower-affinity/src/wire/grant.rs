@@ -105,14 +105,15 @@ impl Wire {
 
     /// Writes what an override does to its answer: no cache keeps it.
     pub(super) fn write_grant<B>(&self, grant: &Grant, response: &mut Response<B>) {
+        // whoever shows none has none to clear
+        if !grant.shown {
+            return;
+        }
         let clear = response
             .extensions_mut()
             .remove::<ClearOverride>()
             .is_some();
         let headers = response.headers_mut();
-        if !grant.shown {
-            return;
-        }
         cache::forbid(headers);
         let mut set = |value: Option<HeaderValue>| {
             // a token, a checked name and fixed attributes are always visible ASCII

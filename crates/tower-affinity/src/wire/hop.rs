@@ -65,7 +65,7 @@ impl Wire {
         let propagates = scope.as_ref().is_some_and(|scope| scope.propagates());
         let headers = request.headers_mut();
         let carries = propagates.then(|| Box::new(Carries::of_peer(headers)));
-        let rest = cookie::find(headers, &self.own_names).rest(headers);
+        let rest = cookie::find(headers, &self.own_names).rest();
         self.remove_ours(rest, Sent::ANY, headers);
         let presented = Presented {
             shows: Shows::default(),

@@ -155,7 +155,7 @@ impl Wire {
             carries,
             sent,
         };
-        let rest = cookies.rest(headers);
+        let rest = cookies.rest();
         self.remove_ours(rest, sent, request.headers_mut());
         (
             presented,

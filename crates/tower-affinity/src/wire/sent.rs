@@ -5,24 +5,22 @@ use http::header::HeaderMap;
 /// Which of the headers that the layers look at are there: one pass over the names in place of a
 /// dozen lookups, each of which hashes its name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent(u16);
+pub(crate) struct Sent(u8);
 
 impl Sent {
     pub(crate) const COOKIE: Self = Self(1);
     pub(crate) const PIN: Self = Self(1 << 1);
     pub(crate) const HOP: Self = Self(1 << 2);
     pub(crate) const OVERRIDE: Self = Self(1 << 3);
-    /// What the application says: `affinity-session` and `affinity-outcome`.
-    pub(crate) const SIGNAL: Self = Self(1 << 4);
-    pub(crate) const CONTENT_TYPE: Self = Self(1 << 5);
+    pub(crate) const CONTENT_TYPE: Self = Self(1 << 4);
     /// Conditions and ranges.
-    pub(crate) const PARTS: Self = Self(1 << 6);
-    pub(crate) const SET_COOKIE: Self = Self(1 << 7);
+    pub(crate) const PARTS: Self = Self(1 << 5);
+    pub(crate) const SET_COOKIE: Self = Self(1 << 6);
     /// What tells caches how to treat an answer.
-    pub(crate) const CACHING: Self = Self(1 << 8);
+    pub(crate) const CACHING: Self = Self(1 << 7);
 
     /// Nothing is known: everything can be there.
-    pub(crate) const ANY: Self = Self(u16::MAX);
+    pub(crate) const ANY: Self = Self(u8::MAX);
 
     /// So many names that looking each of ours up is cheaper.
     const MANY: usize = 32;
@@ -44,7 +42,6 @@ impl Sent {
             "affinity-pin" => Self::PIN,
             "affinity-hop" => Self::HOP,
             "affinity-override" => Self::OVERRIDE,
-            "affinity-session" | "affinity-outcome" => Self::SIGNAL,
             "if-none-match" | "if-modified-since" | "if-range" | "range" => Self::PARTS,
             "cache-control" | "expires" | "cdn-cache-control" | "surrogate-control" => {
                 Self::CACHING
@@ -83,8 +80,6 @@ mod tests {
             (crate::carrier::header::PIN, Sent::PIN),
             (super::super::HOP, Sent::HOP),
             (super::super::grant::HEADER, Sent::OVERRIDE),
-            (own("affinity-session"), Sent::SIGNAL),
-            (own("affinity-outcome"), Sent::SIGNAL),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, HeaderValue::from_static("x"));

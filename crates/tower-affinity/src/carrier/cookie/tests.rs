@@ -25,7 +25,7 @@ fn found(lines: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
 
 fn left(lines: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut headers = headers(lines);
-    let rest = find(&headers, &names()).rest(&headers);
+    let rest = find(&headers, &names()).rest();
     rest.leave(&mut headers);
     headers
         .get_all(COOKIE)
