@@ -16,7 +16,7 @@ const KEYS: usize = 32;
 pub(super) struct Once(OnceLock<Table>);
 
 struct Table {
-    secret: RandomState,
+    secret: Secret,
     rows: Box<[Row]>,
 }
 
@@ -26,15 +26,37 @@ struct Row {
     keys: [AtomicU64; KEYS],
 }
 
+/// What keys are mixed with. They are random bits already, which a client can only draw again: one
+/// multiplication is enough to hide their places.
+struct Secret {
+    mask: u64,
+    factor: u64,
+}
+
+impl Secret {
+    fn new() -> Self {
+        let drawn = RandomState::new();
+        Self {
+            mask: drawn.hash_one(0),
+            factor: drawn.hash_one(1) | 1,
+        }
+    }
+
+    fn hash(&self, key: u64) -> u64 {
+        let product = u128::from(key ^ self.mask) * u128::from(self.factor);
+        product as u64 ^ (product >> 64) as u64
+    }
+}
+
 impl Once {
     /// Whether `key` was not there. It is from now on.
     pub(super) fn is_new(&self, key: u64) -> bool {
         let table = self.0.get_or_init(|| Table {
-            secret: RandomState::new(),
+            secret: Secret::new(),
             rows: std::iter::repeat_with(Row::default).take(ROWS).collect(),
         });
         // 0 is an empty place
-        let key = table.secret.hash_one(key).max(1);
+        let key = table.secret.hash(key).max(1);
         let Some(row) = table.rows.get(key as usize % ROWS) else {
             return false;
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -40,7 +40,7 @@ pub struct Recorder(Arc<Shared>);
 struct Shared {
     common: Arc<Common>,
     groups: ArcSwap<ByName<Arc<str>, Arc<Series>>>,
-    keys: ArcSwap<Vec<(KeyId, Arc<Kept<Counter>>)>>,
+    keys: KeyCounters,
     rejected: Rejected,
     planted: Kept<Counter>,
     claims_dropped: Kept<Counter>,
@@ -51,6 +51,37 @@ struct Shared {
     watched: Watched,
     /// Held while a table above grows or shrinks.
     changing: Mutex<Shown>,
+}
+
+/// Pins that were obeyed, by key. There are few keys, and none is forgotten: so they are in a row to
+/// which one is added at its end, and who counts follows pointers and holds nothing.
+#[derive(Default)]
+struct KeyCounters(OnceLock<Box<KeyCounter>>);
+
+struct KeyCounter {
+    key: KeyId,
+    counter: Kept<Counter>,
+    next: KeyCounters,
+}
+
+impl KeyCounters {
+    /// The counter of `key`, which gets one if it has none.
+    fn of(&self, key: &KeyId) -> &Kept<Counter> {
+        let mut place = self;
+        loop {
+            let here = place.0.get_or_init(|| {
+                Box::new(KeyCounter {
+                    key: key.clone(),
+                    counter: Kept::default(),
+                    next: Self::default(),
+                })
+            });
+            if here.key == *key {
+                return &here.counter;
+            }
+            place = &here.next;
+        }
+    }
 }
 
 /// Pins that were not obeyed, by cause.
@@ -278,26 +309,9 @@ impl Recorder {
 
     pub(crate) fn pin_verified(&self, key: &KeyId) {
         self.0.returned.returned();
-        let count = |handle: &Kept<Counter>| {
-            let series = || Key::from_parts(names::VERIFIED, vec![kid_label(key)]);
-            handle.with(self.source(), series, |counter| counter.increment(1));
-        };
-        let find = |keys: &[(KeyId, Arc<Kept<Counter>>)]| {
-            let mut keys = keys.iter();
-            keys.find(|(known, _)| known == key)
-                .map(|(_, kept)| count(kept))
-        };
-        if find(&self.0.keys.load()).is_some() {
-            return;
-        }
-        let _shown = self.changing();
-        let mut keys = Vec::clone(&self.0.keys.load());
-        if find(&keys).is_none() {
-            let handle = Arc::default();
-            count(&handle);
-            keys.push((key.clone(), handle));
-            self.0.keys.store(Arc::new(keys));
-        }
+        let series = || Key::from_parts(names::VERIFIED, vec![kid_label(key)]);
+        let counter = self.0.keys.of(key);
+        counter.with(self.source(), series, |counter| counter.increment(1));
     }
 
     pub(crate) fn pin_rejected(&self, fault: Fault) {
