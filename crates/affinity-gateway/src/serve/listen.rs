@@ -182,7 +182,8 @@ impl Server {
     {
         let (protocol, ending) = (Arc::clone(&self.protocol), self.ending.clone());
         let (place, limits) = (self.limits.free_place(), self.limits.clone());
-        self.connections.spawn(async move {
+        // boxed: a task moves its future some times on its way in and out
+        self.connections.spawn(Box::pin(async move {
             // there is none if another loop was faster, and at the end, when nobody can be left in
             // the queue
             let place = match place {
@@ -191,7 +192,7 @@ impl Server {
             };
             protocol.serve(stream, peer, service, ending).await;
             drop(place);
-        });
+        }));
     }
 
     /// Waits until there is room for a connection; told if there is none at once.

@@ -26,8 +26,11 @@ pub(in crate::serve) struct Framed<I> {
     watch: Watch,
     gate: Gate,
     within: Duration,
-    /// Runs until the first head or the preface of HTTP/2 has come, and while a later head has come
-    /// in part. Boxed: hyper moves its I/O, a running timer cannot be moved.
+    /// Whether a head is timed: the first one, or the preface of HTTP/2, until it has come, and a
+    /// later one while it has come in part.
+    hurries: bool,
+    /// Made where a head that is timed is waited for; most come whole. Boxed: hyper moves its I/O, a
+    /// running timer cannot be moved.
     patience: Option<Pin<Box<Sleep>>>,
     /// Read and not yet given out; the first `good` bytes of it may be.
     held: BytesMut,
@@ -68,7 +71,8 @@ impl<I> Framed<I> {
             watch: Watch::new(heads),
             gate,
             within: heads.within,
-            patience: Some(Box::pin(tokio::time::sleep(heads.within))),
+            hurries: true,
+            patience: None,
             held: BytesMut::new(),
             good: 0,
             end: None,
@@ -100,12 +104,11 @@ impl<I> Framed<I> {
     fn time_head(&mut self, heads: u64) {
         let new = self.watch.heads() > heads;
         if new || self.watch.is_through() || self.end.is_some() {
+            self.hurries = false;
             self.patience = None;
         }
         let begun = self.held.len() > self.good && !self.watch.is_waiting() && self.end.is_none();
-        if begun && self.patience.is_none() {
-            self.patience = Some(Box::pin(tokio::time::sleep(self.within)));
-        }
+        self.hurries |= begun;
     }
 
     fn look(&mut self) {
@@ -159,10 +162,12 @@ impl<I: AsyncRead + Unpin> Framed<I> {
 
     /// Waits no longer for a head than there is patience.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        let Some(patience) = &mut self.patience else {
+        if !self.hurries {
             return Poll::Pending;
-        };
-        ready!(patience.as_mut().poll(cx));
+        }
+        let within = self.within;
+        let new = || Box::pin(tokio::time::sleep(within));
+        ready!(self.patience.get_or_insert_with(new).as_mut().poll(cx));
         // hyper takes it for the end of a connection in good order
         self.gate.give_up();
         Poll::Ready(io::ErrorKind::TimedOut.into())
