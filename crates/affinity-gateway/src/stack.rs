@@ -21,7 +21,7 @@ use crate::metrics::Metrics;
 use crate::upstream::{EndpointService, Upstream};
 
 /// Everything that a request meets after the listener, from the outside to the leaf.
-pub(crate) type Stack = Access<Discard<Edge<Intake<GatewayService<Boxed<GroupBalance<Dial>>>>>>>;
+pub(crate) type Stack = Access<Discard<Edge<Intake<Boxed<GatewayService<GroupBalance<Dial>>>>>>>;
 
 /// Speaks to the endpoint that the balancer picked.
 #[derive(Clone, Debug)]
@@ -109,12 +109,12 @@ pub(crate) fn build(
                 .recorder(move |status| early.early(status)),
         )
         .layer(IntakeLayer::new(bodies, move |status| long.early(status)))
+        .layer_fn(Boxed)
         .layer(
             GatewayLayer::new(affinity.build()?)
                 .slow(settings.analysis.slow)
                 .login(settings.analysis.login.iter().cloned()),
         )
-        .layer_fn(Boxed)
         .service(
             GroupBalance::new(control.groups().clone(), Dial(upstream))
                 .recorder(recorder.clone())
@@ -136,4 +136,28 @@ pub enum StackError {
     /// The layers cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use tower_service::Service;
+
+    use super::*;
+
+    type Asked = Request<Incoming>;
+    type Future = <Stack as Service<Asked>>::Future;
+    type Answer = <Stack as Service<Asked>>::Response;
+
+    /// Up to 128 bytes are moved by a few instructions in place, beyond that by a call of `memcpy`.
+    #[test]
+    fn what_the_server_and_the_layers_move_for_a_request_is_small() {
+        assert!(size_of::<Future>() <= 104, "{}", size_of::<Future>());
+        assert!(size_of::<Answer>() <= 128, "{}", size_of::<Answer>());
+        assert_eq!(
+            size_of::<Answer>() - size_of::<Response<()>>(),
+            16,
+            "a body is more than its box and its place at the edge"
+        );
+    }
 }

@@ -24,12 +24,11 @@ use super::{
     asked::Asked,
     ended::{EndCause, Told, failed, refused},
     ending::{Ending, Word},
-    framing::{Ahead, Framed, Gate, Gated, Heads, Language},
+    framing::{Ahead, Framed, Gate, Heads, Language},
     heard::Heard,
     lifetime::{Lifetime, Order, Spans},
     patient::Patient,
-    peer::WithPeer,
-    polite::Polite,
+    service::ConnectionService,
     spoken::{self, run},
     streams::Streams,
 };
@@ -63,7 +62,7 @@ impl Protocol {
             + Send
             + 'static,
         S::Future: Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
+        B: Body<Data = Bytes> + From<Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
         let told = Told::opened(Arc::clone(&self.options.connections));
@@ -97,9 +96,15 @@ impl Protocol {
         let stream = Heard::new(stream, activity.clone());
         let mut stream = Framed::new(stream, gate.clone(), heads);
         let (early, events) = (&options.recorder, &options.connections);
-        let service = Gated::new(service, gate.clone(), Arc::clone(early), Arc::clone(events));
-        let service = WithPeer::new(service, opened.client, opened.scheme);
-        let service = Asked::new(Polite::new(service, activity.clone()));
+        let service = ConnectionService::new(
+            service,
+            (opened.client, opened.scheme),
+            gate.clone(),
+            activity.clone(),
+            Arc::clone(early),
+            Arc::clone(events),
+        );
+        let service = Asked::new(service);
         let spans = Spans {
             keep_alive: limits.keep_alive,
             linger: options.linger,

@@ -50,6 +50,9 @@ impl Drained {
 /// [`linger`](ServeOptions::linger). `tunnels` are asked to end one after another. What is left
 /// [`drain_deadline`](ServeOptions::drain_deadline) after the signal is cut and counted in the
 /// answer.
+///
+/// A request that cannot be read is answered without the service; its answer's body is made from
+/// bytes.
 pub async fn serve<S, B>(
     listener: impl Into<Arc<TcpListener>>,
     service: S,
@@ -63,7 +66,7 @@ where
         + Send
         + 'static,
     S::Future: Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
+    B: Body<Data = Bytes> + From<Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let server = Server::new(options, tunnels, shutdown.into());
@@ -94,12 +97,18 @@ impl<S, B> Served<B> for S where
 
 /// The body of its answers.
 pub(crate) trait ServedBody:
-    Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static
+    Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+    + From<Bytes>
+    + Send
+    + 'static
 {
 }
 
 impl<B> ServedBody for B where
-    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + From<Bytes>
+        + Send
+        + 'static
 {
 }
 

@@ -32,13 +32,24 @@ pub(crate) struct Interim {
 }
 
 /// The way of the interim answers of one connection.
-pub(super) struct Way {
-    pub(super) gate: Gate,
-    pub(super) recorder: Arc<dyn ConnectionRecorder>,
+pub(in crate::serve) struct Way {
+    gate: Gate,
+    recorder: Arc<dyn ConnectionRecorder>,
+}
+
+impl Way {
+    /// `recorder` is told of each of them.
+    pub(in crate::serve) fn new(gate: Gate, recorder: Arc<dyn ConnectionRecorder>) -> Self {
+        Self { gate, recorder }
+    }
+
+    pub(in crate::serve) fn gate(&self) -> &Gate {
+        &self.gate
+    }
 }
 
 impl Interim {
-    pub(super) fn new(way: &Arc<Way>, place: u64) -> Self {
+    pub(in crate::serve) fn new(way: &Arc<Way>, place: u64) -> Self {
         let way = Arc::clone(way);
         Self { way, place }
     }

@@ -18,7 +18,6 @@ mod fault;
 mod gate;
 mod head;
 mod interim;
-mod service;
 mod stream;
 mod watch;
 
@@ -28,7 +27,6 @@ mod tests;
 pub(super) use self::fault::Fault;
 pub(super) use self::gate::Gate;
 pub(super) use self::head::Heads;
-pub(super) use self::interim::Ahead;
 pub(crate) use self::interim::Interim;
-pub(super) use self::service::Gated;
+pub(super) use self::interim::{Ahead, Way};
 pub(super) use self::stream::{Framed, Language};

@@ -16,7 +16,10 @@ use tokio::sync::Semaphore;
 use tower::service_fn;
 
 use super::LIMITS;
-use crate::serve::framing::{Ahead, Framed, Gate, Gated, Interim};
+use crate::scheme::Scheme;
+use crate::serve::activity::Activity;
+use crate::serve::framing::{Ahead, Framed, Gate, Interim};
+use crate::serve::service::ConnectionService;
 
 /// More than the pipe to the client holds, less than hyper keeps.
 const LONG: usize = 32 * 1024;
@@ -49,7 +52,10 @@ fn serve(answers: &Arc<Semaphore>) -> DuplexStream {
         }
     });
     let (early, events) = (Arc::new(|_: StatusCode| {}), Arc::new(|_| {}));
-    let service = TowerToHyperService::new(Gated::new(service, gate, early, events));
+    let origin = ("127.0.0.1:9".parse().unwrap(), Scheme::Http);
+    let activity = Activity::default();
+    let service = ConnectionService::new(service, origin, gate, activity, early, events);
+    let service = TowerToHyperService::new(service);
     let connection = http1::Builder::new()
         // one buffer for all: hyper asks the service while it still holds an answer
         .writev(false)
