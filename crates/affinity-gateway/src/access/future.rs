@@ -43,20 +43,19 @@ where
             ready!(this.inner.poll(cx))
         };
         let response = answer?;
-        let affinity: Option<&Affinity> = response.extensions().get();
         if !this.span.is_disabled() {
-            record(this.span, &response, affinity);
+            record(this.span, &response);
         }
         if let Some(account) = this.account.take() {
-            account.answered(response.status(), affinity);
+            account.answered(response.status(), response.extensions().get());
         }
         Poll::Ready(Ok(response))
     }
 }
 
-fn record<R>(span: &Span, response: &Response<R>, affinity: Option<&Affinity>) {
+fn record<R>(span: &Span, response: &Response<R>) {
     span.record("http.response.status_code", response.status().as_u16());
-    if let Some(affinity) = affinity {
+    if let Some(affinity) = response.extensions().get::<Affinity>() {
         let decision = affinity.decision();
         span.record("deployment.id", decision.group_label());
         span.record("affinity.decision", decision.kind.as_str());

@@ -14,12 +14,45 @@ use super::refusal::Refusal;
 
 /// Whether the request may go on; if not, the answer.
 pub(super) fn check<B>(request: &Request<B>, max_target: usize) -> Result<(), Refusal> {
-    let (uri, headers) = (request.uri(), request.headers());
+    let uri = request.uri();
     method(request)?;
     target(request.method(), uri, max_target)?;
-    host(uri, headers, request.version())?;
-    connection(headers)?;
-    framing(headers)
+    let fields = Fields::of(request.headers());
+    host(uri, &fields, request.version())?;
+    connection(&fields)?;
+    framing(&fields)
+}
+
+/// The fields of a head that there is a rule about. They are found in one pass: most heads have few
+/// fields, of which each is compared with less work than one is looked up.
+#[derive(Debug, Default)]
+struct Fields<'h> {
+    /// The first of so many.
+    host: Option<&'h HeaderValue>,
+    hosts: usize,
+    lengths: usize,
+    is_coded: bool,
+    /// Whether `Connection` names a field that must be passed on.
+    drops_needed: bool,
+}
+
+impl<'h> Fields<'h> {
+    fn of(headers: &'h HeaderMap) -> Self {
+        let mut fields = Self::default();
+        for (name, value) in headers {
+            if name == header::HOST {
+                fields.host = fields.host.or(Some(value));
+                fields.hosts += 1;
+            } else if name == header::CONNECTION {
+                fields.drops_needed |= names_needed(value);
+            } else if name == header::CONTENT_LENGTH {
+                fields.lengths += 1;
+            } else if name == header::TRANSFER_ENCODING {
+                fields.is_coded = true;
+            }
+        }
+        fields
+    }
 }
 
 fn method<B>(request: &Request<B>) -> Result<(), Refusal> {
@@ -70,10 +103,9 @@ fn target(method: &Method, uri: &Uri, max_target: usize) -> Result<(), Refusal> 
 }
 
 /// Exactly one host, named in one way or twice alike.
-fn host(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal> {
-    let mut hosts = headers.get_all(header::HOST).into_iter();
-    let host = hosts.next();
-    if hosts.next().is_some() {
+fn host(uri: &Uri, fields: &Fields<'_>, version: Version) -> Result<(), Refusal> {
+    let host = fields.host;
+    if fields.hosts > 1 {
         return Err(Refusal::bad_request("There is more than one Host field."));
     }
     // the most common host needs no parse, which would allocate
@@ -122,19 +154,8 @@ fn same(uri: &Uri, left: &Authority, right: &Authority) -> bool {
 }
 
 /// Fields that an endpoint needs to read the request cannot belong to one connection only.
-fn connection(headers: &HeaderMap) -> Result<(), Refusal> {
-    let names_needed = headers
-        .get_all(header::CONNECTION)
-        .into_iter()
-        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-        .map(<[u8]>::trim_ascii)
-        .any(|name| {
-            name.starts_with(b":")
-                || NEEDED
-                    .iter()
-                    .any(|needed| name.eq_ignore_ascii_case(needed.as_bytes()))
-        });
-    if names_needed {
+fn connection(fields: &Fields<'_>) -> Result<(), Refusal> {
+    if fields.drops_needed {
         return Err(Refusal::bad_request(
             "Connection names a field that must be passed on.",
         ));
@@ -142,9 +163,18 @@ fn connection(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn framing(headers: &HeaderMap) -> Result<(), Refusal> {
-    let lengths = headers.get_all(header::CONTENT_LENGTH).iter().count();
-    if lengths > 1 || (lengths == 1 && headers.contains_key(header::TRANSFER_ENCODING)) {
+fn names_needed(connection: &HeaderValue) -> bool {
+    let names = connection.as_bytes().split(|byte| *byte == b',');
+    names.map(<[u8]>::trim_ascii).any(|name| {
+        name.starts_with(b":")
+            || NEEDED
+                .iter()
+                .any(|needed| name.eq_ignore_ascii_case(needed.as_bytes()))
+    })
+}
+
+fn framing(fields: &Fields<'_>) -> Result<(), Refusal> {
+    if fields.lengths > 1 || (fields.lengths == 1 && fields.is_coded) {
         return Err(Refusal::bad_request("The length of the body is ambiguous."));
     }
     Ok(())

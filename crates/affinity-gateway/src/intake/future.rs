@@ -43,10 +43,9 @@ where
                 grpc,
             } => {
                 let answer = ready!(inner.poll(cx))?;
-                // an endpoint's answer that was faster counts
-                let own = answer.extensions().get::<OwnAnswer>().is_some();
                 match verdict.as_ref().and_then(Verdict::get) {
-                    Some(fault) if own => {
+                    // an endpoint's answer that was faster counts
+                    Some(fault) if answer.extensions().get::<OwnAnswer>().is_some() => {
                         take(answer.into_body(), cx);
                         (fault, *grpc)
                     }

@@ -76,12 +76,16 @@ fn read_into<'b>(
         Err(httparse::Error::TooManyHeaders) => return Err(Fault::TooLarge),
         Err(_) => return Err(Fault::Malformed),
     };
-    if has_bare_lf(bytes.get(..length).unwrap_or_default()) {
-        return Err(Fault::BareLf);
-    }
+    let head = bytes.get(..length).unwrap_or_default();
+    // httparse ends lines at a bare LF as well: they end where a field begins, and with the head
+    let mut is_strict = head.ends_with(b"\r\n\r\n");
     let mut told = Told::default();
     for field in request.headers.iter() {
+        is_strict &= follows_crlf(head, field.name);
         told.take(field);
+    }
+    if !is_strict {
+        return Err(Fault::BareLf);
     }
     Ok(Some(Head {
         length,
@@ -141,15 +145,11 @@ fn number(value: &[u8]) -> Option<u64> {
     text.parse().ok()
 }
 
-fn has_bare_lf(head: &[u8]) -> bool {
-    let mut before = None;
-    for at in memchr::memchr_iter(b'\n', head) {
-        before = at.checked_sub(1).and_then(|at| head.get(at));
-        if before != Some(&b'\r') {
-            return true;
-        }
-    }
-    before.is_none()
+/// Whether `part` of a head begins behind CR LF.
+fn follows_crlf(head: &[u8], part: &str) -> bool {
+    let at = part.as_ptr().addr().wrapping_sub(head.as_ptr().addr());
+    head.get(..at)
+        .is_some_and(|before| before.ends_with(b"\r\n"))
 }
 
 /// So many fields fit on the stack.

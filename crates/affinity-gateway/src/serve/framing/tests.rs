@@ -9,9 +9,11 @@
 mod ahead;
 mod pieces;
 
-use super::fault::Fault;
 use std::time::Duration;
 
+use proptest::prelude::*;
+
+use super::fault::Fault;
 use super::head::Heads;
 use super::watch::{Seen, Watch};
 
@@ -103,6 +105,29 @@ fn every_second_way_to_tell_a_body_is_refused() {
         seen("\x16\x03\x01\x02\0\x01"),
         Seen::Bad(0, Fault::Malformed)
     );
+}
+
+proptest! {
+    #[test]
+    fn each_line_of_a_head_ends_in_cr_lf(
+        ends in proptest::collection::vec(prop_oneof![4 => Just("\r\n"), 1 => Just("\n")], 2..9),
+        empty_values in any::<bool>(),
+    ) {
+        let value = if empty_values { "" } else { " y " };
+        let mut text = "GET / HTTP/1.1".to_owned();
+        for (at, end) in ends.iter().enumerate() {
+            text.push_str(end);
+            if at + 2 < ends.len() {
+                text.push_str("x:");
+                text.push_str(value);
+            }
+        }
+        let expected = match ends.contains(&"\n") {
+            true => Seen::Bad(0, Fault::BareLf),
+            false => Seen::Good(text.len()),
+        };
+        prop_assert_eq!(seen(&text), expected, "{:?}", text);
+    }
 }
 
 #[test]
