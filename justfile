@@ -60,6 +60,9 @@ bench-metrics rounds="8" seconds="4":
 # Compare the gateway with HAProxy and nginx over HTTP/1.1, as far as they are installed; needs two processors.
 compare rounds="5" seconds="2": (_beside "http" rounds seconds)
 
+# The same with two threads each, which share all processors: requests a second.
+compare-cores rounds="5" seconds="2": (_beside "cores" rounds seconds)
+
 # The same with TLS and with HTTP/2 (needs h2load, of Debian's nghttp2-client).
 compare-tls rounds="5" seconds="2": (_beside "tls" rounds seconds)
 

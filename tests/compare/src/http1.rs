@@ -9,7 +9,7 @@ use crate::load::{self, Client, Faults, Load};
 use crate::pins;
 use crate::pods::{LARGE, Pods};
 use crate::proxies::{Proxy, Running, Site, Wire};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Judged, Table};
 
 /// How long a proxy is asked before anything is measured.
 const WARM: Duration = Duration::from_millis(300);
@@ -76,23 +76,53 @@ struct Clients {
     new: Vec<Client>,
 }
 
-/// Compares all proxies; the faults of all answers.
+/// Compares all proxies, each with one thread; the faults of all answers.
 pub(crate) fn compare(proxies: &[Proxy], rounds: usize, span: Duration) -> Faults {
     let (pods, certificate) = (Pods::start(), Pair::until_the_end_of(2099));
-    let site = Site {
-        pods: &pods,
-        certificate: &certificate,
-    };
-    let running: Vec<Running> = proxies
-        .iter()
-        .map(|proxy| proxy.start(Wire::Plain, site))
-        .collect();
+    let running = start(proxies, &pods, &certificate, 1);
+    // before anybody has asked
     let idle: Vec<idle::Idle> = running.iter().map(idle::measure).collect();
-    let clients: Vec<Clients> = proxies.iter().zip(&running).map(clients).collect();
-    let scenarios = scenarios(span);
-    let mut tables = scenarios
-        .each_ref()
-        .map(|scenario| Table::new(scenario.name));
+    let faults = ask(proxies, &running, rounds, &scenarios(span), Judged::Cpu);
+    idle::print(&names(&running), &idle);
+    faults
+}
+
+/// Compares all proxies, each with two threads that share two processors with what asks and what
+/// answers: how many requests all of that can do in a second.
+pub(crate) fn compare_cores(proxies: &[Proxy], rounds: usize, span: Duration) -> Faults {
+    let (pods, certificate) = (Pods::start(), Pair::until_the_end_of(2099));
+    let running = start(proxies, &pods, &certificate, 2);
+    let [pinned, new, ..] = scenarios(span);
+    ask(proxies, &running, rounds, &[pinned, new], Judged::Rate)
+}
+
+fn start(proxies: &[Proxy], pods: &Pods, certificate: &Pair, threads: usize) -> Vec<Running> {
+    let site = Site {
+        pods,
+        certificate,
+        threads,
+    };
+    let started = proxies.iter().map(|proxy| proxy.start(Wire::Plain, site));
+    started.collect()
+}
+
+fn names(running: &[Running]) -> Vec<&'static str> {
+    running.iter().map(|proxy| proxy.name).collect()
+}
+
+/// Asks all proxies in turn, in every way, round after round, and prints what that was.
+fn ask(
+    proxies: &[Proxy],
+    running: &[Running],
+    rounds: usize,
+    scenarios: &[Scenario],
+    by: Judged,
+) -> Faults {
+    let clients: Vec<Clients> = proxies.iter().zip(running).map(clients).collect();
+    let tables = scenarios
+        .iter()
+        .map(|scenario| Table::new(scenario.name, by));
+    let mut tables: Vec<Table> = tables.collect();
     for _ in 0..rounds {
         for (scenario, table) in scenarios.iter().zip(&mut tables) {
             let cells = running.iter().zip(&clients).map(|(proxy, clients)| {
@@ -106,13 +136,12 @@ pub(crate) fn compare(proxies: &[Proxy], rounds: usize, span: Duration) -> Fault
             table.round(cells.collect());
         }
     }
-    let names: Vec<&str> = running.iter().map(|proxy| proxy.name).collect();
+    let names = names(running);
     let mut faults = Faults::default();
     for table in &tables {
         faults += table.faults();
         table.print(&names);
     }
-    idle::print(&names, &idle);
     faults
 }
 

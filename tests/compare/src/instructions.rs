@@ -31,6 +31,7 @@ pub(crate) fn count(gateway: PathBuf) -> Faults {
     let (pods, certificate) = (Pods::start(), Pair::until_the_end_of(2099));
     let site = Site {
         pods: &pods,
+        threads: 1,
         certificate: &certificate,
     };
     let out = format!("--callgrind-out-file={FILE}");

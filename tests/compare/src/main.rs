@@ -1,13 +1,14 @@
 //! The gateway beside other proxies on one machine, over real sockets.
 //!
-//! `affinity-compare http|tls GATEWAY [ROUNDS] [SECONDS]` measures all proxies that are installed, in
+//! `affinity-compare http|cores|tls GATEWAY [ROUNDS] [SECONDS]` measures all proxies that are installed, in
 //! turn, and prints tables: what one request costs each in processor time, and ratios within a round.
 //! `affinity-compare instructions GATEWAY` counts what a request costs the gateway in instructions.
 //! `affinity-compare soak GATEWAY [MILLIONS]` sends requests to the gateway while it is changed. All
 //! fail if one answer was wrong.
 //!
 //! Every proxy has one thread on a processor of its own; what asks and what answers is this process, on
-//! another one. It needs two processors and `taskset`.
+//! another one. It needs two processors and `taskset`. With `cores` every proxy has two threads, and all
+//! share all processors.
 
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]
 #![allow(
@@ -53,18 +54,25 @@ fn main() -> ExitCode {
         Duration::from_secs_f64(number(3, 2.0)),
     );
     let [what, gateway, ..] = args[..] else {
-        panic!("affinity-compare http|tls|instructions|soak GATEWAY [ROUNDS|MILLIONS] [SECONDS]");
+        panic!(
+            "affinity-compare http|cores|tls|instructions|soak GATEWAY [ROUNDS|MILLIONS] [SECONDS]"
+        );
     };
     // proxies are started in directories of their own
     let gateway = Path::new(gateway)
         .canonicalize()
         .unwrap_or_else(|e| panic!("{gateway}: {e}"));
     let faults = match what {
-        "http" => http1::compare(&proxies(&gateway), rounds, seconds),
-        "tls" => tls::compare(&proxies(&gateway), rounds, seconds),
+        "http" => http1::compare(&apart(&gateway), rounds, seconds),
+        "cores" => http1::compare_cores(&proxies(&gateway), rounds, seconds),
+        "tls" => {
+            let mut proxies = apart(&gateway);
+            proxies.retain(Proxy::speaks_all);
+            tls::compare(&proxies, rounds, seconds)
+        }
         "instructions" => instructions::count(gateway),
         "soak" => soak::run(&gateway, (number(2, 5.0) * 1e6) as u64),
-        _ => panic!("{what} is neither http, tls, instructions nor soak"),
+        _ => panic!("{what} is neither http, cores, tls, instructions nor soak"),
     };
 
     if faults == Faults::default() {
@@ -75,10 +83,15 @@ fn main() -> ExitCode {
 }
 
 /// The proxies that are here. From now on this process leaves them their processor.
-fn proxies(gateway: &Path) -> Vec<Proxy> {
+fn apart(gateway: &Path) -> Vec<Proxy> {
     let mut first = CpuSet::new();
     first.set(0);
     sched_setaffinity(None, &first).expect("there is a first processor");
+    proxies(gateway)
+}
+
+/// The proxies that are here.
+fn proxies(gateway: &Path) -> Vec<Proxy> {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load of the machine before: {load}");
     Proxy::all(gateway)

@@ -48,6 +48,7 @@ async fn soak(gateway: &Path, requests: u64) -> Faults {
         free,
         Site {
             pods: &pods,
+            threads: 1,
             certificate: &certificate,
         },
     );

@@ -33,16 +33,27 @@ fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
+/// What ratios are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judged {
+    /// Processor time for one request.
+    Cpu,
+    /// Requests a second.
+    Rate,
+}
+
 /// All rounds of one scenario.
 pub(crate) struct Table {
     title: String,
+    by: Judged,
     rounds: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    pub(crate) fn new(title: impl Into<String>) -> Self {
+    pub(crate) fn new(title: impl Into<String>, by: Judged) -> Self {
         Self {
             title: title.into(),
+            by,
             rounds: Vec::new(),
         }
     }
@@ -72,9 +83,13 @@ impl Table {
             ("", "")
         };
         println!("\n**{}**, {} rounds\n", self.title, self.rounds.len());
+        let judged = match self.by {
+            Judged::Cpu => "CPU",
+            Judged::Rate => "requests/s",
+        };
         println!(
-            "| proxy | CPU a request, µs | all rounds | to the first, within a round | all rounds | \
-             requests/s |{titles} wrong |"
+            "| proxy | CPU a request, µs | all rounds | {judged} to the first, within a round | \
+             all rounds | requests/s |{titles} wrong |"
         );
         println!("| --- | ---: | ---: | ---: | ---: | ---: |{dashes} ---: |");
         for (nth, name) in names.iter().enumerate() {
@@ -86,10 +101,12 @@ impl Table {
         let of =
             |value: fn(&Cell) -> f64| spread(self.rounds.iter().map(|round| value(&round[nth])));
         let [cpu, least, most] = of(|cell| cell.cpu);
-        let ratios = self
-            .rounds
-            .iter()
-            .map(|round| round[nth].cpu / round[0].cpu);
+        let judged: fn(&Cell) -> f64 = match self.by {
+            Judged::Cpu => |cell| cell.cpu,
+            Judged::Rate => |cell| cell.rate,
+        };
+        let rounds = self.rounds.iter();
+        let ratios = rounds.map(|round| judged(&round[nth]) / judged(&round[0]));
         let [ratio, low, high] = spread(ratios);
         let [rate, ..] = of(|cell| cell.rate);
         let latencies = [0, 1, 2].map(|at: usize| {

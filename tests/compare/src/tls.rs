@@ -10,7 +10,7 @@ use crate::load::{Client, Faults};
 use crate::pins;
 use crate::pods::{GROUPS, Pods};
 use crate::proxies::{Proxy, Running, Site, Wire};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Judged, Table};
 
 /// What is asked over connections that are kept.
 struct Kept {
@@ -65,10 +65,14 @@ pub(crate) fn compare(proxies: &[Proxy], rounds: usize, span: Duration) -> Fault
     let site = Site {
         pods: &pods,
         certificate: &certificate,
+        threads: 1,
     };
     let subjects: Vec<Subject> = proxies.iter().map(|proxy| subject(proxy, site)).collect();
-    let mut tables: Vec<Table> = KEPT.iter().map(|kept| Table::new(kept.name)).collect();
-    tables.extend(HANDSHAKES.map(|(name, _)| Table::new(name)));
+    let mut tables: Vec<Table> = KEPT
+        .iter()
+        .map(|kept| Table::new(kept.name, Judged::Cpu))
+        .collect();
+    tables.extend(HANDSHAKES.map(|(name, _)| Table::new(name, Judged::Cpu)));
     let mut faults = Faults::default();
     for _ in 0..rounds {
         let (kept, shaken) = tables.split_at_mut(KEPT.len());

@@ -22,6 +22,9 @@ pub(crate) enum Proxy {
     HaproxyJwt,
     HaproxyMap,
     NginxMap,
+    EnvoyMap,
+    Traefik,
+    Caddy,
 }
 
 /// What clients speak.
@@ -40,6 +43,8 @@ pub(crate) enum Wire {
 pub(crate) struct Site<'a> {
     pub(crate) pods: &'a Pods,
     pub(crate) certificate: &'a Pair,
+    /// How many threads each has; if it is one, on a processor that nobody else uses.
+    pub(crate) threads: usize,
 }
 
 impl Proxy {
@@ -50,6 +55,9 @@ impl Proxy {
             Self::HaproxyJwt,
             Self::HaproxyMap,
             Self::NginxMap,
+            Self::EnvoyMap,
+            Self::Traefik,
+            Self::Caddy,
             Self::Ours(gateway.to_owned()),
         ];
         let here = all.into_iter().filter(|proxy| {
@@ -70,10 +78,18 @@ impl Proxy {
             Self::HaproxyJwt => "HAProxy, signed pins (`jwt_verify`)",
             Self::HaproxyMap => "HAProxy, plain cookie",
             Self::NginxMap => "nginx, plain cookie (`map`)",
+            Self::EnvoyMap => "Envoy, plain cookie",
+            Self::Traefik => "Traefik, plain cookie",
+            Self::Caddy => "Caddy, cookie of one endpoint",
         }
     }
 
-    /// Starts it, with all its threads on one processor.
+    /// Whether it is set up for more than HTTP/1.1 without TLS.
+    pub(crate) fn speaks_all(&self) -> bool {
+        !matches!(self, Self::EnvoyMap | Self::Traefik | Self::Caddy)
+    }
+
+    /// Starts it.
     pub(crate) fn start(&self, wire: Wire, site: Site<'_>) -> Running {
         self.start_by(&[], wire, site)
     }
@@ -85,11 +101,9 @@ impl Proxy {
         let address = running::free();
         let args = match self {
             Self::Ours(_) => ours::set_up(&dir, address, wire, site),
-            Self::HaproxyJwt | Self::HaproxyMap | Self::NginxMap => {
-                others::set_up(self, &dir, address, wire, site)
-            }
+            _ => others::set_up(self, &dir, address, wire, site),
         };
-        let mut command = running::on_its_processor();
+        let mut command = running::with_threads(site.threads);
         command.args(by).arg(self.program()).args(args);
         Running::start(self.name(), command, address, dir)
     }
@@ -97,14 +111,20 @@ impl Proxy {
     /// What its program says of itself, if there is one.
     fn version(&self) -> Option<String> {
         let asked = match self {
-            Self::Ours(_) => "--version",
+            Self::Ours(_) | Self::EnvoyMap => "--version",
+            Self::Traefik | Self::Caddy => "version",
             Self::HaproxyJwt | Self::HaproxyMap | Self::NginxMap => "-v",
         };
         let mut command = running::command(self.program());
         let output = command.arg(asked).stdin(Stdio::null()).output().ok()?;
         // nginx complains of it
         let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).lines().next()?.to_owned();
+        let said = String::from_utf8_lossy(&said);
+        let said = said
+            .lines()
+            .find(|line| !line.is_empty())?
+            .trim()
+            .to_owned();
         output.status.success().then_some(said)
     }
 
@@ -113,6 +133,9 @@ impl Proxy {
             Self::Ours(binary) => binary,
             Self::HaproxyJwt | Self::HaproxyMap => Path::new("haproxy"),
             Self::NginxMap => Path::new("nginx"),
+            Self::EnvoyMap => Path::new("envoy"),
+            Self::Traefik => Path::new("traefik"),
+            Self::Caddy => Path::new("caddy"),
         }
     }
 }

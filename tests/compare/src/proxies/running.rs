@@ -137,10 +137,15 @@ impl Drop for Running {
     }
 }
 
-/// What runs a command on the processor that proxies have for themselves.
-pub(super) fn on_its_processor() -> Command {
-    let mut command = command("taskset");
-    command.args(["--cpu-list", PROCESSOR]);
+/// What runs a command with so many threads; with one, on the processor that proxies have for
+/// themselves.
+pub(super) fn with_threads(threads: usize) -> Command {
+    let mut command = command(if threads == 1 { "taskset" } else { "env" });
+    if threads == 1 {
+        command.args(["--cpu-list", PROCESSOR]);
+    }
+    // what Go heeds
+    command.env("GOMAXPROCS", threads.to_string());
     command
 }
 
