@@ -44,19 +44,19 @@ pub(super) fn set(
     let Some(PeerAddr(peer)) = told.peer else {
         return;
     };
-    let address = Text::of(peer.ip().to_canonical());
+    let address = || Text::of(peer.ip().to_canonical()).value();
+    let address = match &told.interim {
+        Some(client) => client.address(address),
+        None => address(),
+    };
     let chain = match chain.is_empty() {
-        true => address.as_bytes(),
+        true => address,
         false => {
             chain.extend_from_slice(address.as_bytes());
-            &chain
+            value(&chain)
         }
     };
-    // Bytes of header values and an address: always a header value.
-    match HeaderValue::from_bytes(chain) {
-        Ok(chain) => headers.insert(X_FORWARDED_FOR, chain),
-        Err(_) => headers.remove(X_FORWARDED_FOR),
-    };
+    headers.insert(X_FORWARDED_FOR, chain);
     let own = [
         (X_FORWARDED_PROTO, told.scheme.value()),
         (X_FORWARDED_HOST, host.clone()),
@@ -110,9 +110,15 @@ impl Text {
         }
     }
 
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
+    fn value(&self) -> HeaderValue {
+        value(self.bytes.get(..self.length).unwrap_or_default())
     }
+}
+
+/// Of bytes of header values and of addresses, so there is always one.
+fn value(bytes: &[u8]) -> HeaderValue {
+    let unknown = const { HeaderValue::from_static("unknown") };
+    HeaderValue::from_bytes(bytes).unwrap_or(unknown)
 }
 
 /// Whether a name reads like one that is set here, with another sign for a hyphen: servers that make
@@ -181,7 +187,7 @@ mod tests {
             "2001:db8:1234:5678:9abc:def0:1234:5678",
         ] {
             let text = Text::of(address.parse().unwrap());
-            assert_eq!(std::str::from_utf8(text.as_bytes()).unwrap(), address);
+            assert_eq!(text.value(), address);
         }
     }
 

@@ -13,17 +13,18 @@
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::gate::Gate;
 use crate::serve::{ConnectionEvent, ConnectionRecorder};
 
 /// Passes interim answers to the client of one request on HTTP/1.1; an extension of the request.
+/// What is made once for the client is with it.
 #[derive(Clone)]
 pub(crate) struct Interim {
     way: Arc<Way>,
@@ -35,12 +36,18 @@ pub(crate) struct Interim {
 pub(in crate::serve) struct Way {
     gate: Gate,
     recorder: Arc<dyn ConnectionRecorder>,
+    /// See [`Interim::address`].
+    address: OnceLock<HeaderValue>,
 }
 
 impl Way {
     /// `recorder` is told of each of them.
     pub(in crate::serve) fn new(gate: Gate, recorder: Arc<dyn ConnectionRecorder>) -> Self {
-        Self { gate, recorder }
+        Self {
+            gate,
+            recorder,
+            address: OnceLock::new(),
+        }
     }
 
     pub(in crate::serve) fn gate(&self) -> &Gate {
@@ -54,6 +61,12 @@ impl Interim {
         Self { way, place }
     }
 
+    /// The address of the client as endpoints are told it, which `make` makes once for all requests of
+    /// its connection.
+    pub(crate) fn address(&self, make: impl FnOnce() -> HeaderValue) -> HeaderValue {
+        self.way.address.get_or_init(make).clone()
+    }
+
     /// Passes one on with the fields that `headers` makes, unless the answer has begun or there
     /// were too many: of one request 8, or 16 KiB.
     ///
@@ -63,7 +76,7 @@ impl Interim {
             return;
         }
         // the answer may come in between
-        let Way { gate, recorder } = &*self.way;
+        let Way { gate, recorder, .. } = &*self.way;
         let passed = gate.takes_ahead(self.place)
             && block(status, &headers()).is_some_and(|block| gate.put_ahead(self.place, &block));
         if !passed {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Request};
 use http_body_util::Empty;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-use tokio::sync::mpsc;
+use tokio::{net::TcpSocket, sync::mpsc};
 
 use crate::{
     serve::ServeOptions,
@@ -166,6 +166,29 @@ async fn nobody_is_believed_by_default() {
     assert_eq!(lines(&head, "x-forwarded-proto"), ["http"]);
     assert_eq!(lines(&head, "x-forwarded-host"), ["a"]);
     assert_eq!(lines(&head, "forwarded"), [""; 0]);
+}
+
+/// However many requests of both the endpoint gets over one connection.
+#[tokio::test]
+async fn each_request_tells_the_address_of_its_own_client() {
+    let (address, mut shown) = showing(NOTHING).await;
+    let gateway = Running::proxy(address).await;
+    let mut clients = Vec::new();
+    for own in ["127.0.0.2", "127.0.0.3"] {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{own}:0").parse().unwrap()).unwrap();
+        let stream = socket.connect(gateway.address).await.unwrap();
+        clients.push((own, Wire::over(stream)));
+    }
+    for _ in 0..2 {
+        for (own, client) in &mut clients {
+            client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+            client.head().await;
+            let head = within("the endpoint's head", shown.recv()).await.unwrap();
+            let head = String::from_utf8(head).unwrap();
+            assert_eq!(lines(&head, "x-forwarded-for"), [*own]);
+        }
+    }
 }
 
 #[tokio::test]
