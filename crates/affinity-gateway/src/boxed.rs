@@ -68,9 +68,12 @@ where
             self.0 = Some(place);
             return Poll::Pending;
         };
-        let (head, body) = answer?.into_parts();
-        place.set(Place::Answered { body });
-        Poll::Ready(Ok(Response::from_parts(head, BoxedBody(place))))
+        Poll::Ready(answer.map(|answer| {
+            answer.map(|body| {
+                place.set(Place::Answered { body });
+                BoxedBody(place)
+            })
+        }))
     }
 }
 

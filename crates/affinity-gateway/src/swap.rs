@@ -59,6 +59,7 @@ where
         Poll::Ready(Ok(()))
     }
 
+    #[inline]
     fn call(&mut self, request: Q) -> S::Future {
         self.own().call(request)
     }

@@ -13,6 +13,11 @@ use ipnet::IpNet;
 pub(crate) struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
+    /// Whether nobody is believed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         // A dual-stack listener shows IPv4 peers as mapped IPv6 addresses.
         let address = address.to_canonical();

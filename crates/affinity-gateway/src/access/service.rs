@@ -38,6 +38,7 @@ where
         self.inner.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let span = begin(&request);
         let log = self.settings.log.as_ref();

@@ -55,6 +55,7 @@ where
         self.inner.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         // HTTP/2 is not asked by a look at the body
         let unasked = !request.body().is_end_stream()

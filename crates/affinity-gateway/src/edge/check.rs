@@ -129,11 +129,15 @@ fn host(uri: &Uri, fields: &Fields<'_>, version: Version) -> Result<(), Refusal>
 
 /// Whether this is a name or an IPv4 address, with or without a port.
 fn is_plain(host: &[u8]) -> bool {
-    let end = host.iter().position(|byte| *byte == b':');
-    let (name, port) = host.split_at(end.unwrap_or(host.len()));
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
-    let is_port = |port: &[u8]| !port.is_empty() && port.iter().all(u8::is_ascii_digit);
-    !name.is_empty() && name.iter().all(is_name) && port.strip_prefix(b":").is_none_or(is_port)
+    let end = host.iter().position(|byte| !is_name(byte));
+    let (name, rest) = host.split_at(end.unwrap_or(host.len()));
+    !name.is_empty()
+        && match rest {
+            [] => true,
+            [b':', port @ ..] => !port.is_empty() && port.iter().all(u8::is_ascii_digit),
+            _ => false,
+        }
 }
 
 fn parse(host: &HeaderValue) -> Result<Authority, Refusal> {

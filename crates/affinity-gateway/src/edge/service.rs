@@ -40,10 +40,14 @@ impl<S> Edge<S> {
     }
 
     fn name_client<B>(&self, request: &mut Request<B>) {
-        let client = request.extensions().get().and_then(|PeerAddr(peer)| {
-            let trusted = &self.settings.trusted_proxies;
-            trusted.client(peer.ip(), request.headers())
-        });
+        let trusted = &self.settings.trusted_proxies;
+        if trusted.is_empty() {
+            return;
+        }
+        let client = request
+            .extensions()
+            .get()
+            .and_then(|PeerAddr(peer)| trusted.client(peer.ip(), request.headers()));
         if let Some(client) = client {
             request.extensions_mut().insert(ClientAddr(client));
         }
@@ -63,6 +67,7 @@ where
         self.inner.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let settings = &self.settings;
         let place = check(&request, settings.max_target).and_then(|()| {

@@ -64,6 +64,7 @@ where
         self.inner.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let limits = &self.settings.limits;
         // nothing is to be told of a body that is not there

@@ -137,16 +137,16 @@ impl Gate {
 
     /// What goes ahead of what is written next. None while an earlier answer may still be written:
     /// it would get into that.
-    pub(super) fn take_ahead(&self) -> Bytes {
+    pub(super) fn take_ahead(&self) -> Option<Bytes> {
         if !self.0.filled.load(Ordering::Relaxed) {
-            return Bytes::new();
+            return None;
         }
         let mut state = self.state();
         if state.ahead.clear != state.arrived {
-            return Bytes::new();
+            return None;
         }
         self.0.filled.store(false, Ordering::Relaxed);
-        state.ahead.bytes.split().freeze()
+        Some(state.ahead.bytes.split().freeze())
     }
 
     /// Whether the stream is between two requests.

@@ -146,8 +146,10 @@ impl<I: AsyncWrite + Unpin> Ahead<I> {
 
     /// Writes what goes ahead of what hyper writes next.
     fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.begun.is_empty() {
-            self.begun = self.gate.take_ahead();
+        if self.begun.is_empty()
+            && let Some(ahead) = self.gate.take_ahead()
+        {
+            self.begun = ahead;
         }
         self.poll_begun(cx)
     }
