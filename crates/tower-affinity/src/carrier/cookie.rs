@@ -3,14 +3,79 @@
 //! No jar: a jar keeps the last of several cookies with one name. One look at the raw bytes finds the
 //! candidates and where they stand; a test holds it against the parser of the crate `cookie`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
 use http::header::{COOKIE, Entry, GetAll, HeaderMap, HeaderValue, SET_COOKIE};
 use memchr::memchr;
+use memchr::memmem::Finder;
 
 /// How many cookies of ours are held without an allocation: a pin and an override.
 const FEW: usize = 2;
+
+/// Names of cookies, and what finds where one of them may stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Names<'n> {
+    all: Cow<'n, [Box<str>]>,
+    /// Finds what all of them begin with: a browser sends many cookies of others, and to go from one
+    /// to the next takes longer than to look for that.
+    start: Finder<'n>,
+}
+
+impl<'n> Names<'n> {
+    pub(crate) fn new(all: &'n [Box<str>]) -> Self {
+        Self {
+            start: Finder::new(common_start(all)),
+            all: Cow::Borrowed(all),
+        }
+    }
+
+    /// How many they are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The same for as long as anybody likes.
+    pub(crate) fn into_owned(self) -> Names<'static> {
+        Names {
+            all: Cow::Owned(self.all.into_owned()),
+            start: self.start.into_owned(),
+        }
+    }
+
+    /// Where pairs with these names begin in a line: with the white space in front, and without it.
+    fn places(&self, line: &[u8]) -> impl Iterator<Item = (usize, usize)> {
+        self.start.find_iter(line).filter_map(|at| {
+            let before = line.get(..at)?.trim_ascii_end();
+            let is_first = before.is_empty();
+            (is_first || before.ends_with(b";")).then_some((before.len(), at))
+        })
+    }
+
+    /// Which of the names a pair has, and its value.
+    fn of<'a>(&self, pair: &'a [u8]) -> Option<(usize, &'a [u8])> {
+        let mut names = self.all.iter().enumerate();
+        names.find_map(|(nth, name)| {
+            let value = pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+            Some((nth, value))
+        })
+    }
+}
+
+/// What all of some names begin with.
+fn common_start(names: &[Box<str>]) -> &[u8] {
+    let (first, others) = names
+        .split_first()
+        .map_or((&[][..], names), |(first, others)| {
+            (first.as_bytes(), others)
+        });
+    others.iter().fold(first, |start, name| {
+        let same = start.iter().zip(name.as_bytes());
+        let len = same.take_while(|(one, other)| one == other).count();
+        start.get(..len).unwrap_or_default()
+    })
+}
 
 /// Our cookies among those of a request, in the order in which they were sent.
 #[derive(Debug, Default)]
@@ -47,28 +112,23 @@ pub(crate) enum Rest {
 }
 
 /// Finds all cookies with one of `names`, which are compared whole and exactly.
-pub(crate) fn find<'a>(headers: &'a HeaderMap, names: &[Box<str>]) -> Found<'a> {
+pub(crate) fn find<'a>(headers: &'a HeaderMap, names: &Names<'_>) -> Found<'a> {
     let lines = headers.get_all(COOKIE);
     let mut found = Found::default();
     for (nth, line) in lines.iter().enumerate() {
         let line = line.as_bytes();
-        let (mut rest, mut start) = (line, 0);
-        loop {
+        for (start, at) in names.places(line) {
+            let rest = line.get(at..).unwrap_or_default();
             let len = memchr(b';', rest).unwrap_or(rest.len());
-            let (pair, after) = rest.split_at_checked(len).unwrap_or_default();
-            if let Some((name, value)) = ours(pair, names) {
+            if let Some((name, value)) = rest.get(..len).and_then(|pair| names.of(pair)) {
                 found.push(Place {
                     name,
                     nth,
                     start,
-                    end: start + len,
+                    end: at + len,
                     value,
                 });
             }
-            let Some((_, after)) = after.split_first() else {
-                break;
-            };
-            (rest, start) = (after, start + len + 1);
         }
     }
     found.lines = Some(lines);
@@ -183,7 +243,7 @@ impl Rest {
 /// The values of all cookies with one of `names`, as [`Found::values`].
 pub(crate) fn candidates<'a>(
     headers: &'a HeaderMap,
-    names: &[Box<str>],
+    names: &Names<'_>,
 ) -> impl Iterator<Item = Option<&'a [u8]>> {
     let found = find(headers, names);
     let values: Vec<_> = found.values(|_| true).collect();
@@ -192,11 +252,11 @@ pub(crate) fn candidates<'a>(
 
 /// Removes each `Set-Cookie` that a browser would send back under one of `names`, and says how many
 /// there were.
-pub(crate) fn remove_set(headers: &mut HeaderMap, names: &[Box<str>]) -> usize {
+pub(crate) fn remove_set(headers: &mut HeaderMap, names: &Names<'_>) -> usize {
     let ours = |line: &HeaderValue| {
         let pair = line.as_bytes().split(|byte| *byte == b';').next();
         named(pair.unwrap_or_default()).is_some_and(|(name, value)| {
-            let is = |name: &[u8]| names.iter().any(|ours| ours.as_bytes() == name);
+            let is = |name: &[u8]| names.all.iter().any(|ours| ours.as_bytes() == name);
             // without a name the value alone is sent back, and reads like a pair
             is(name) || (name.is_empty() && named(value).is_some_and(|(name, _)| is(name)))
         })
@@ -220,24 +280,6 @@ fn named(pair: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr(b'=', pair)?;
     let (name, value) = pair.split_at_checked(at)?;
     Some((name.trim_ascii(), value.get(1..)?.trim_ascii()))
-}
-
-/// Which of our names a pair has, and its value.
-fn ours<'a>(pair: &'a [u8], names: &[Box<str>]) -> Option<(usize, &'a [u8])> {
-    let pair = match pair {
-        // as browsers write it
-        [b' ', first, ..] if !first.is_ascii_whitespace() => pair.get(1..)?,
-        _ => pair.trim_ascii_start(),
-    };
-    let first = pair.first()?;
-    let mut names = names.iter().map(|name| name.as_bytes()).enumerate();
-    names.find_map(|(nth, name)| {
-        // the first byte tells most of them apart without a call
-        if name.first() != Some(first) {
-            return None;
-        }
-        Some((nth, pair.strip_prefix(name)?.strip_prefix(b"=")?))
-    })
 }
 
 fn spelled(value: &[u8]) -> Option<&[u8]> {

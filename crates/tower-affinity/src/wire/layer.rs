@@ -9,6 +9,7 @@ use super::scope::{PathPattern, Scope};
 use super::service::PinService;
 use super::shared::{Carriers, Wire};
 use crate::callers::Callers;
+use crate::carrier::cookie::Names;
 use crate::carrier::{Carrier, CookieAttributes};
 use crate::clock::SystemClock;
 use crate::misplaced::Misplaced;
@@ -29,8 +30,8 @@ impl PinLayer {
         Self {
             wire: Arc::new(Wire {
                 salt: DrawSalt::new(service),
-                cookie_names: Vec::new(),
-                own_names: Vec::new(),
+                cookie_names: Names::new(&[]),
+                own_names: Names::new(&[]),
                 cookie,
                 former_cookies: Vec::new(),
                 codec,
@@ -107,8 +108,9 @@ impl PinLayer {
         let overrides = all().map(|cookie| cookie.of_override(wire.codec.service()));
         let mut overrides: Vec<Box<str>> = overrides.map(|c| c.as_name().into()).collect();
         overrides.dedup();
-        wire.own_names = pins.iter().cloned().chain(overrides).collect();
-        wire.cookie_names = pins;
+        let own: Vec<Box<str>> = pins.iter().cloned().chain(overrides).collect();
+        wire.own_names = Names::new(&own).into_owned();
+        wire.cookie_names = Names::new(&pins).into_owned();
         self
     }
 }

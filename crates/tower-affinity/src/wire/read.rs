@@ -18,7 +18,7 @@ use super::sent::Sent;
 use super::shared::Wire;
 use super::shown::Carries;
 use crate::callers::FromCaller;
-use crate::carrier::cookie::{Found, Rest};
+use crate::carrier::cookie::{Found, Names, Rest};
 use crate::carrier::{Carrier, SameSite, cookie, header, query};
 use crate::record::HintOutcome;
 use crate::{ClientAddr, PeerAddr};
@@ -182,7 +182,7 @@ impl Wire {
 
     /// Whether the nth of our names of cookies is one of an override; else it is one of a pin.
     pub(super) fn is_override(&self, nth: usize) -> bool {
-        nth >= self.cookie_names.len()
+        nth >= self.cookie_names.count()
     }
 
     /// The one pin that counts and the carrier that it came in.
@@ -317,7 +317,8 @@ pub(crate) fn header_key(
     reason = "names of cookies are compared as a slice of them"
 )]
 pub(crate) fn cookie_key(salt: &DrawSalt, headers: &HeaderMap, name: &Box<str>) -> Option<DrawKey> {
-    let mut values = cookie::candidates(headers, std::slice::from_ref(name)).flatten();
+    let names = Names::new(std::slice::from_ref(name));
+    let mut values = cookie::candidates(headers, &names).flatten();
     let value = values.find(|value| !value.is_empty())?;
     Some(salt.key_of(&format!("cookie {name}"), value))
 }

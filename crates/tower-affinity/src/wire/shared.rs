@@ -7,6 +7,7 @@ use tower_affinity_core::{Clock, DrawSalt, PinCodec};
 use super::scope::Scope;
 use crate::callers::Callers;
 use crate::carrier::CookieAttributes;
+use crate::carrier::cookie::Names;
 use crate::misplaced::Misplaced;
 use crate::record::Recorder;
 
@@ -21,10 +22,10 @@ pub(super) struct Wire {
     pub(super) cookie: CookieAttributes,
     pub(super) former_cookies: Vec<CookieAttributes>,
     /// The names under which our cookie is read: the present one first.
-    pub(super) cookie_names: Vec<Box<str>>,
+    pub(super) cookie_names: Names<'static>,
     /// All names of ours, those of pins and then those of overrides: neither side's application sees
     /// or sets one.
-    pub(super) own_names: Vec<Box<str>>,
+    pub(super) own_names: Names<'static>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) recorder: Recorder,
     /// Whether marks of peers are read; they are removed in any case.

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn names() -> [Box<str>; 1] {
-    ["aff".into()]
+fn names() -> Names<'static> {
+    Names::new(&["aff".into()]).into_owned()
 }
 
 fn headers(lines: &[&[u8]]) -> HeaderMap {
@@ -75,6 +75,21 @@ fn all_candidates_come_in_the_order_in_which_they_were_sent() {
     let sent: &[&[u8]] = &[b"aff=1; a=b; aff=2", b"aff=3"];
     let expected: Vec<_> = [b"1", b"2", b"3"].map(|value| Some(value.to_vec())).into();
     assert_eq!(found(sent), expected);
+}
+
+#[test]
+fn cookies_of_all_names_are_found_in_their_order_whatever_the_names_have_in_common() {
+    for other in ["aff-o", "af", "b"] {
+        let names: [Box<str>; 2] = ["aff".into(), other.into()];
+        let line = format!("x=aff=0; {other}=1;aff=2;  {other}=3 4;\taff=; {other}x=5;y{other}=6");
+        let headers = headers(&[line.as_bytes()]);
+        let found = find(&headers, &Names::new(&names));
+        let of = |nth: usize| -> Vec<_> { found.values(move |name| name == nth).collect() };
+        assert_eq!(of(0), [Some(&b"2"[..]), Some(b"")], "{other}");
+        assert_eq!(of(1), [Some(&b"1"[..]), Some(b"3 4")], "{other}");
+        let all: Vec<_> = found.values(|_| true).flatten().collect();
+        assert_eq!(all, [&b"1"[..], b"2", b"3 4", b""], "{other}");
+    }
 }
 
 #[test]
