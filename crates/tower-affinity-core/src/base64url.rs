@@ -50,18 +50,36 @@ pub(crate) fn decode_exactly<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
 }
 
 /// The text of `bytes`, which takes exactly so many symbols.
+#[inline]
 pub(crate) fn encode<const SYMBOLS: usize>(bytes: &[u8]) -> [u8; SYMBOLS] {
     debug_assert_eq!(SYMBOLS, (bytes.len() * 4).div_ceil(3));
     let mut text = [0; SYMBOLS];
-    for (three, four) in bytes.chunks(3).zip(text.chunks_mut(4)) {
-        let byte = |nth| three.get(nth).copied().map_or(0, u32::from);
-        let all = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for (symbol, shift) in four.iter_mut().zip([18, 12, 6, 0]) {
-            let [.., six] = (all >> shift & 63).to_be_bytes();
-            *symbol = ALPHABET.get(usize::from(six)).copied().unwrap_or_default();
-        }
+    let (fours, rest) = text.as_chunks_mut::<4>();
+    let (threes, last) = bytes.as_chunks::<3>();
+    for (four, three) in fours.iter_mut().zip(threes) {
+        *four = symbols(*three);
     }
+    let mut three = [0; 3];
+    three
+        .iter_mut()
+        .zip(last)
+        .for_each(|(to, byte)| *to = *byte);
+    rest.iter_mut()
+        .zip(symbols(three))
+        .for_each(|(to, symbol)| *to = symbol);
     text
+}
+
+/// The four symbols of three bytes.
+fn symbols([a, b, c]: [u8; 3]) -> [u8; 4] {
+    let all = u32::from_be_bytes([0, a, b, c]);
+    let symbol = |bits: u32| {
+        ALPHABET
+            .get(bits as usize & 63)
+            .copied()
+            .unwrap_or_default()
+    };
+    [18, 12, 6, 0].map(|shift| symbol(all >> shift))
 }
 
 /// What four symbols stand for, in the last three bytes; with [`BAD`] in the first if one is none.
