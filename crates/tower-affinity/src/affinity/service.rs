@@ -34,6 +34,7 @@ where
         <PinService<_> as Service<Request<B>>>::poll_ready(&mut self.0, cx)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.0.call_with(request, |assign, request, presented| {
             assign.decide(request, Some(presented))

@@ -137,6 +137,7 @@ where
 {
     type Output = Result<Response<R>, S::Error>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             let stage = match self.as_mut().project().stage.project() {
@@ -185,6 +186,7 @@ where
 {
     type Output = F::Output;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.as_mut().project() {
             AnswerProj::Inner {

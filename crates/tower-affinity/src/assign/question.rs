@@ -173,6 +173,7 @@ impl Question {
         self.ask_with(state, newer)
     }
 
+    #[inline]
     fn ask_with(&mut self, state: &State, newer: Newer) -> Asking {
         let decided = match self.decide(state, newer) {
             Ok(decided) => decided,

@@ -39,6 +39,7 @@ impl<S> Assign<S> {
 
 impl<S> Assign<S> {
     /// Decides a request that shows this, and sends it on or answers it.
+    #[inline]
     pub(crate) fn decide<B, R>(
         &mut self,
         mut request: Request<B>,

@@ -52,6 +52,7 @@ where
 {
     type Output = Result<Response<MetricsBody<R>>, E>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let answer = ready!(this.inner.poll(cx));

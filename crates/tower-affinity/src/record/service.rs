@@ -34,6 +34,7 @@ where
         self.inner.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let running = self.recorder.start(request.extensions());
         let is_head = request.method() == Method::HEAD;

@@ -51,6 +51,7 @@ where
 {
     type Output = Result<Response<R>, Infallible>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = match self.project().state.project() {
             // an answer is large: it goes through in one step

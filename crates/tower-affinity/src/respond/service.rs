@@ -57,6 +57,7 @@ where
         Poll::Ready(Ok(()))
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         match self.failed.take() {
             Some(answer) => ResponseFuture::failed(answer),

@@ -41,6 +41,7 @@ where
         self.inner.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let is_told = tell(&mut request, &mut self.last);
         let misplaced = self.misplaced.unless(is_told);

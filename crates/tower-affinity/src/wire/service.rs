@@ -24,6 +24,7 @@ impl<S> PinService<S> {
     }
 
     /// Reads a request, and has `call` take it on with what it shows.
+    #[inline]
     pub(crate) fn call_with<B, F>(
         &mut self,
         mut request: Request<B>,
@@ -54,6 +55,7 @@ where
         self.inner.poll_ready(cx)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.call_with(request, |inner, mut request, presented| {
             request.extensions_mut().insert(presented);
