@@ -1,9 +1,11 @@
 //! Groups of endpoints with one ledger.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use tokio::net::TcpSocket;
 use tokio::sync::watch;
 
 use crate::endpoint::{Endpoint, Execution, Here};
@@ -73,6 +75,9 @@ impl Ledger {
 #[derive(Debug)]
 pub struct Fleet {
     groups: BTreeMap<String, Vec<Endpoint>>,
+    /// Holds the addresses of all endpoints, also of those that have ended: another test that runs
+    /// at the same time would be given one, and asked in the place of who is dead.
+    addresses: Vec<TcpSocket>,
     ledger: Ledger,
     release: watch::Sender<bool>,
 }
@@ -82,6 +87,7 @@ impl Fleet {
     pub async fn start(groups: &[&str], each: usize) -> Self {
         let mut fleet = Self {
             groups: BTreeMap::new(),
+            addresses: Vec::new(),
             ledger: Ledger::default(),
             release: watch::Sender::new(false),
         };
@@ -102,9 +108,10 @@ impl Fleet {
             ledger: self.ledger.clone(),
             released: self.release.subscribe(),
         };
-        let endpoint = Endpoint::start(SocketAddr::from(([127, 0, 0, 1], 0)), here).await;
-        let address = endpoint.address();
-        endpoints.push(endpoint);
+        let held = hold_address().expect("there are addresses");
+        let address = held.local_addr().expect("it has one");
+        self.addresses.push(held);
+        endpoints.push(Endpoint::start(address, here).await);
         address
     }
 
@@ -145,4 +152,13 @@ impl Fleet {
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
+
+/// A socket that keeps an address from being given to somebody else, and never listens on it: who
+/// connects is refused, unless another socket does.
+fn hold_address() -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    Ok(socket)
 }
