@@ -19,6 +19,7 @@
     clippy::unwrap_used
 )] // it measures real time, and has nobody to answer to
 
+mod bare;
 mod handshakes;
 mod http1;
 mod idle;
@@ -53,6 +54,11 @@ fn main() -> ExitCode {
         number(2, 5.0) as usize,
         Duration::from_secs_f64(number(3, 2.0)),
     );
+    if let ["bare", address, pods @ ..] = &args[..] {
+        let parsed = |text: &&str| text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
+        bare::serve(parsed(address), pods.iter().map(parsed).collect());
+        return ExitCode::SUCCESS;
+    }
     let [what, gateway, ..] = args[..] else {
         panic!(
             "affinity-compare http|cores|tls|instructions|soak GATEWAY [ROUNDS|MILLIONS] [SECONDS]"
@@ -64,7 +70,11 @@ fn main() -> ExitCode {
         .unwrap_or_else(|e| panic!("{gateway}: {e}"));
     let faults = match what {
         "http" => http1::compare(&apart(&gateway), rounds, seconds),
-        "cores" => http1::compare_cores(&proxies(&gateway), rounds, seconds),
+        "cores" => {
+            let mut proxies = proxies(&gateway);
+            proxies.retain(Proxy::has_threads);
+            http1::compare_cores(&proxies, rounds, seconds)
+        }
         "tls" => {
             let mut proxies = apart(&gateway);
             proxies.retain(Proxy::speaks_all);

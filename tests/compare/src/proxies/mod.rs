@@ -12,7 +12,7 @@ use affinity_tests::tls::Pair;
 
 pub(crate) use self::ours::config;
 pub(crate) use self::running::Running;
-use crate::pods::Pods;
+use crate::pods::{GROUPS, Pods};
 
 /// A proxy as one of the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) enum Proxy {
     EnvoyMap,
     Traefik,
     Caddy,
+    /// hyper alone, in a process of this program.
+    Bare(PathBuf),
 }
 
 /// What clients speak.
@@ -58,6 +60,7 @@ impl Proxy {
             Self::EnvoyMap,
             Self::Traefik,
             Self::Caddy,
+            Self::Bare(std::env::current_exe().expect("this program has a file")),
             Self::Ours(gateway.to_owned()),
         ];
         let here = all.into_iter().filter(|proxy| {
@@ -81,12 +84,21 @@ impl Proxy {
             Self::EnvoyMap => "Envoy, plain cookie",
             Self::Traefik => "Traefik, plain cookie",
             Self::Caddy => "Caddy, cookie of one endpoint",
+            Self::Bare(_) => "hyper alone, plain cookie",
         }
     }
 
     /// Whether it is set up for more than HTTP/1.1 without TLS.
     pub(crate) fn speaks_all(&self) -> bool {
-        !matches!(self, Self::EnvoyMap | Self::Traefik | Self::Caddy)
+        !matches!(
+            self,
+            Self::EnvoyMap | Self::Traefik | Self::Caddy | Self::Bare(_)
+        )
+    }
+
+    /// Whether it can have more threads than one.
+    pub(crate) fn has_threads(&self) -> bool {
+        !matches!(self, Self::Bare(_))
     }
 
     /// Starts it.
@@ -101,6 +113,12 @@ impl Proxy {
         let address = running::free();
         let args = match self {
             Self::Ours(_) => ours::set_up(&dir, address, wire, site),
+            Self::Bare(_) => {
+                let pods = GROUPS.iter().enumerate();
+                let pods = pods.flat_map(|(group, _)| site.pods.of(group));
+                let addresses = [&address].into_iter().chain(pods).map(ToString::to_string);
+                ["bare".to_owned()].into_iter().chain(addresses).collect()
+            }
             _ => others::set_up(self, &dir, address, wire, site),
         };
         let mut command = running::with_threads(site.threads);
@@ -113,6 +131,7 @@ impl Proxy {
         let asked = match self {
             Self::Ours(_) | Self::EnvoyMap => "--version",
             Self::Traefik | Self::Caddy => "version",
+            Self::Bare(_) => return Some("in this program".to_owned()),
             Self::HaproxyJwt | Self::HaproxyMap | Self::NginxMap => "-v",
         };
         let mut command = running::command(self.program());
@@ -130,7 +149,7 @@ impl Proxy {
 
     fn program(&self) -> &Path {
         match self {
-            Self::Ours(binary) => binary,
+            Self::Ours(binary) | Self::Bare(binary) => binary,
             Self::HaproxyJwt | Self::HaproxyMap => Path::new("haproxy"),
             Self::NginxMap => Path::new("nginx"),
             Self::EnvoyMap => Path::new("envoy"),

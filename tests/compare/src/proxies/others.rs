@@ -22,7 +22,9 @@ pub(super) fn set_up(
 ) -> Vec<String> {
     let template = match proxy {
         Proxy::HaproxyJwt => include_str!("../conf/haproxy-jwt.cfg"),
-        Proxy::HaproxyMap | Proxy::Ours(_) => include_str!("../conf/haproxy-map.cfg"),
+        Proxy::HaproxyMap | Proxy::Ours(_) | Proxy::Bare(_) => {
+            include_str!("../conf/haproxy-map.cfg")
+        }
         Proxy::NginxMap => include_str!("../conf/nginx-map.conf"),
         Proxy::EnvoyMap => include_str!("../conf/envoy-map.yaml"),
         Proxy::Traefik => include_str!("../conf/traefik.yaml"),
@@ -49,7 +51,9 @@ pub(super) fn set_up(
     let threads = site.threads.to_string();
     let entry = format!("--entryPoints.clients.address={address}");
     let args: &[&str] = match proxy {
-        Proxy::HaproxyJwt | Proxy::HaproxyMap | Proxy::Ours(_) => &["-db", "-q", "-f", &file],
+        Proxy::HaproxyJwt | Proxy::HaproxyMap | Proxy::Ours(_) | Proxy::Bare(_) => {
+            &["-db", "-q", "-f", &file]
+        }
         Proxy::NginxMap => &["-p", &dir, "-c", &file],
         Proxy::EnvoyMap => &[
             "-c",
@@ -92,7 +96,7 @@ fn backends(proxy: &Proxy, site: Site<'_>) -> String {
     let groups = GROUPS.iter().enumerate();
     let groups = groups.map(|(group, name)| (*name, site.pods.of(group)));
     match proxy {
-        Proxy::HaproxyJwt | Proxy::HaproxyMap | Proxy::Ours(_) => {
+        Proxy::HaproxyJwt | Proxy::HaproxyMap | Proxy::Ours(_) | Proxy::Bare(_) => {
             groups.map(|(name, pods)| haproxy(name, pods)).collect()
         }
         Proxy::NginxMap => groups.map(|(name, pods)| nginx(name, pods)).collect(),
