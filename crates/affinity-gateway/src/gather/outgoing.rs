@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
-use tokio::{io::AsyncWrite, net::tcp::OwnedWriteHalf};
+use tokio::{io::AsyncWrite, net::tcp::OwnedWriteHalf, task::AbortHandle};
 
 use super::{give_back, is_gathering, put, room};
 
@@ -28,9 +28,11 @@ struct Sending {
     written: usize,
     /// Whether it is due.
     is_due: bool,
-    /// Whether a task waits until the socket takes more, and who else does.
-    is_held_up: bool,
+    /// The task that waits until the socket takes more, and who else does.
+    held_up: Option<AbortHandle>,
     waiting: Option<Waker>,
+    /// Whether nobody writes any more.
+    is_left: bool,
     failed: Option<io::ErrorKind>,
 }
 
@@ -41,8 +43,9 @@ impl Outgoing {
             bytes: Vec::new(),
             written: 0,
             is_due: false,
-            is_held_up: false,
+            held_up: None,
             waiting: None,
+            is_left: false,
             failed: None,
         }))
     }
@@ -111,20 +114,32 @@ impl Outgoing {
     }
 
     fn send(self: &Arc<Self>, sending: &mut Sending) {
-        if !sending.is_held_up && sending.try_send().is_pending() {
-            sending.is_held_up = true;
-            let this = Arc::clone(self);
-            tokio::spawn(poll_fn(move |cx| this.lock().poll_rest(cx)));
+        if sending.held_up.is_some() || sending.try_send().is_ready() {
+            return;
+        }
+        if sending.is_left {
+            return sending.close();
+        }
+        let this = Arc::clone(self);
+        let rest = tokio::spawn(poll_fn(move |cx| this.lock().poll_rest(cx)));
+        sending.held_up = Some(rest.abort_handle());
+    }
+
+    /// The connection is dropped: what is due is sent still, but nobody waits for a socket that takes
+    /// nothing. It is closed at once, as it would be without this.
+    pub(super) fn leave(&self) {
+        let mut sending = self.lock();
+        sending.is_left = true;
+        if let Some(rest) = sending.held_up.take() {
+            rest.abort();
+            sending.close();
         }
     }
 }
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        if let Some(half) = self.half.take() {
-            // closed with the other half, and not shut down before: one call less
-            half.forget();
-        }
+        self.close();
     }
 }
 
@@ -134,7 +149,7 @@ impl Sending {
         if let Some(failed) = self.failed {
             return Poll::Ready(Err(failed.into()));
         }
-        if self.is_held_up {
+        if self.held_up.is_some() {
             self.waiting = Some(cx.waker().clone());
             return Poll::Pending;
         }
@@ -170,7 +185,7 @@ impl Sending {
             self.note(sent);
         }
         self.empty();
-        self.is_held_up = false;
+        self.held_up = None;
         if let Some(waiting) = self.waiting.take() {
             waiting.wake();
         }
@@ -187,6 +202,17 @@ impl Sending {
                 self.written = self.bytes.len();
             }
         }
+    }
+
+    /// Lets go of the socket, which is closed once the reading side has as well.
+    fn close(&mut self) {
+        if let Some(half) = self.half.take() {
+            // not shut down before: one call less
+            half.forget();
+        }
+        // a buffer that is not given back is made anew: its thread may be ending
+        self.bytes = Vec::new();
+        self.written = 0;
     }
 
     fn empty(&mut self) {

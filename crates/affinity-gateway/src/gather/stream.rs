@@ -17,7 +17,7 @@ use super::outgoing::Outgoing;
 /// A TCP connection that writes as the [module](super) says.
 ///
 /// That a write has ended, or a flush, says that its bytes will be sent with no further call, also if
-/// this is dropped. That it failed is told to the next one.
+/// this is dropped, unless the peer takes nothing. That it failed is told to the next one.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     incoming: OwnedReadHalf,
@@ -31,6 +31,12 @@ impl Gathered {
             incoming,
             outgoing: Arc::new(Outgoing::new(outgoing)),
         }
+    }
+}
+
+impl Drop for Gathered {
+    fn drop(&mut self) {
+        self.outgoing.leave();
     }
 }
 

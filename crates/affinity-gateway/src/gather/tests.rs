@@ -155,6 +155,29 @@ async fn what_was_written_arrives_though_the_connection_is_dropped() {
     assert_eq!(arrived(&mut peer), None, "the connection is open still");
 }
 
+/// Its peer would have us wait as long as it takes nothing.
+#[tokio::test]
+async fn a_connection_that_is_dropped_while_its_peer_takes_nothing_is_closed_at_once() {
+    gather().await;
+    let (mut stream, mut peer) = pair().await;
+    let held_up = async {
+        loop {
+            stream.write_all(&[0; 1024]).await.unwrap();
+            yield_now().await;
+        }
+    };
+    let held_up = timeout(Duration::from_secs(2), held_up).await;
+    held_up.expect_err("there is no end to what is kept");
+    drop(stream);
+    let refused = async {
+        while peer.write_all(b"is anybody there?").is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let refused = timeout(Duration::from_secs(5), refused).await;
+    refused.expect("the connection is open still");
+}
+
 #[tokio::test]
 async fn the_end_comes_behind_what_was_written() {
     gather().await;

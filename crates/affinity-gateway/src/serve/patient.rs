@@ -18,8 +18,17 @@ pub(crate) struct Patient<I> {
     patience: Duration,
     // made at the first wait: most connections have none
     timer: Option<Pin<Box<Sleep>>>,
-    waiting: bool,
+    waiting: Option<For>,
     activity: Activity,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum For {
+    /// A write, or the end of all.
+    Write,
+    /// That what was written is on its way.
+    Flush,
 }
 
 impl<I> Patient<I> {
@@ -28,7 +37,7 @@ impl<I> Patient<I> {
             inner,
             patience,
             timer: None,
-            waiting: false,
+            waiting: None,
             activity,
         }
     }
@@ -37,10 +46,13 @@ impl<I> Patient<I> {
     fn bound<T>(
         &mut self,
         written: Poll<io::Result<T>>,
+        what: For,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            if std::mem::take(&mut self.waiting) {
+            // nothing left to flush says nothing about a write that waits
+            if self.waiting.is_some() && (what == For::Write || self.waiting == Some(what)) {
+                self.waiting = None;
                 self.activity.wait(false);
             }
             return written;
@@ -50,10 +62,12 @@ impl<I> Patient<I> {
         let timer = self
             .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
-        if !self.waiting {
-            self.waiting = true;
+        if self.waiting.is_none() {
             self.activity.wait(true);
             timer.as_mut().reset(end);
+        }
+        if self.waiting != Some(For::Write) {
+            self.waiting = Some(what);
         }
         timer.as_mut().poll(cx).map(|()| {
             self.activity.stall();
@@ -79,7 +93,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Patient<I> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.bound(written, cx)
+        self.bound(written, For::Write, cx)
     }
 
     fn poll_write_vectored(
@@ -88,7 +102,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Patient<I> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
-        self.bound(written, cx)
+        self.bound(written, For::Write, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -97,22 +111,21 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Patient<I> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.inner).poll_flush(cx);
-        // nothing left to flush says nothing about a write that waits
-        match flushed {
-            Poll::Ready(_) => flushed,
-            Poll::Pending => self.bound(flushed, cx),
-        }
+        self.bound(flushed, For::Flush, cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shut = Pin::new(&mut self.inner).poll_shutdown(cx);
-        self.bound(shut, cx)
+        self.bound(shut, For::Write, cx)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
@@ -130,6 +143,48 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(begun.elapsed() >= PATIENCE && begun.elapsed() < PATIENCE * 2);
         assert!(activity.is_stalled());
+    }
+
+    /// Takes every write, and is on its way with it unless it is held up.
+    struct Slow(Arc<AtomicBool>);
+
+    impl AsyncWrite for Slow {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            match self.0.load(Ordering::Relaxed) {
+                true => Poll::Pending,
+                false => Poll::Ready(Ok(())),
+            }
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_flushed_in_time_counts_against_no_later_flush() {
+        let held_up = Arc::new(AtomicBool::new(true));
+        let mut near = Patient::new(Slow(Arc::clone(&held_up)), PATIENCE, Activity::default());
+        let flush = tokio::time::timeout(PATIENCE / 2, near.flush());
+        flush.await.expect_err("it is held up");
+        held_up.store(false, Ordering::Relaxed);
+        near.flush().await.unwrap();
+        tokio::time::sleep(PATIENCE * 2).await;
+        held_up.store(true, Ordering::Relaxed);
+        let flush = tokio::time::timeout(PATIENCE / 2, near.flush());
+        flush
+            .await
+            .expect_err("it is held up again, and not for long");
+        let error = near.flush().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test(start_paused = true)]
