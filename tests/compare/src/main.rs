@@ -3,6 +3,7 @@
 //! `affinity-compare http|cores|tls GATEWAY [ROUNDS] [SECONDS]` measures all proxies that are installed, in
 //! turn, and prints tables: what one request costs each in processor time, and ratios within a round.
 //! `affinity-compare instructions GATEWAY` counts what a request costs the gateway in instructions.
+//! `affinity-compare bare ADDRESS ENDPOINTS` is the proxy of hyper alone, which the first starts.
 //! `affinity-compare soak GATEWAY [MILLIONS]` sends requests to the gateway while it is changed. All
 //! fail if one answer was wrong.
 //!
@@ -45,6 +46,11 @@ use crate::proxies::Proxy;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let ["bare", address, pods @ ..] = &args[..] {
+        let parsed = |text: &&str| text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
+        bare::serve(parsed(address), pods.iter().map(parsed).collect());
+        return ExitCode::SUCCESS;
+    }
     let number = |nth: usize, default: f64| {
         args.get(nth).map_or(default, |arg| {
             arg.parse().unwrap_or_else(|e| panic!("{arg}: {e}"))
@@ -54,11 +60,6 @@ fn main() -> ExitCode {
         number(2, 5.0) as usize,
         Duration::from_secs_f64(number(3, 2.0)),
     );
-    if let ["bare", address, pods @ ..] = &args[..] {
-        let parsed = |text: &&str| text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
-        bare::serve(parsed(address), pods.iter().map(parsed).collect());
-        return ExitCode::SUCCESS;
-    }
     let [what, gateway, ..] = args[..] else {
         panic!(
             "affinity-compare http|cores|tls|instructions|soak GATEWAY [ROUNDS|MILLIONS] [SECONDS]"
