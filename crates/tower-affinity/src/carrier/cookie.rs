@@ -47,6 +47,11 @@ impl<'n> Names<'n> {
     /// Where pairs with these names begin in a line: with the white space in front, and without it.
     fn places(&self, line: &[u8]) -> impl Iterator<Item = (usize, usize)> {
         self.start.find_iter(line).filter_map(|at| {
+            // Names that begin with nothing in common stand anywhere; white space is gone over once,
+            // by what comes behind it, however much of it there is.
+            if line.get(at)?.is_ascii_whitespace() {
+                return None;
+            }
             let before = line.get(..at)?.trim_ascii_end();
             let is_first = before.is_empty();
             (is_first || before.ends_with(b";")).then_some((before.len(), at))

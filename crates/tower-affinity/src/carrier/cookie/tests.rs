@@ -77,6 +77,26 @@ fn all_candidates_come_in_the_order_in_which_they_were_sent() {
     assert_eq!(found(sent), expected);
 }
 
+/// In time that grows with its square a megabyte would take minutes.
+#[test]
+fn a_line_of_white_space_is_gone_over_once() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let line = [vec![b' '; 1 << 20], b"aff=1".to_vec()].concat();
+        let names: [Box<str>; 2] = ["aff".into(), "b".into()];
+        let headers = headers(&[&line]);
+        let found = find(&headers, &Names::new(&names));
+        let values: Vec<_> = found
+            .values(|_| true)
+            .flatten()
+            .map(<[u8]>::to_vec)
+            .collect();
+        sender.send(values).unwrap();
+    });
+    let found = receiver.recv_timeout(std::time::Duration::from_secs(10));
+    assert_eq!(found.expect("it takes too long"), [b"1"]);
+}
+
 #[test]
 fn cookies_of_all_names_are_found_in_their_order_whatever_the_names_have_in_common() {
     for other in ["aff-o", "af", "b"] {
