@@ -82,6 +82,7 @@ impl Pool {
         let stream = stream.expect("the endpoint is there");
         stream.set_nodelay(true).expect("a socket");
         let (sender, driver) = handshake(TokioIo::new(stream)).await.expect("HTTP/1.1");
+        // how it ended is seen by who has the sender
         spawn_local(async move { drop(driver.await) });
         sender
     }
